@@ -1,0 +1,1 @@
+"""Adapters out: figures and reports, one a file."""

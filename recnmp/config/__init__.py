@@ -1,0 +1,1 @@
+"""Configuration: frozen and strict; every number has a unit and a source."""

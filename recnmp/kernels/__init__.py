@@ -1,0 +1,1 @@
+"""Cython kernels: one block of the machine a file."""

@@ -1,0 +1,1 @@
+"""Presets as TOML: systems and DDR4 tables."""

@@ -1,0 +1,1 @@
+"""Adapters in: generators and importers of lookup traces, one a file."""
