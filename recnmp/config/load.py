@@ -205,14 +205,8 @@ def to_toml(config: SystemConfig) -> str:
         if values is None:
             continue
         lines += ["", f"[{section}]"]
-        nested: dict[str, int] = {}
-        for key, value in values.model_dump().items():
-            if isinstance(value, dict):
-                nested = value
-                lines += [f"[{section}.{key}]"] if value else []
-            elif value is not None:
-                lines.append(f"{key} = {_toml_value(value)}")
-        lines += [f"{key} = {value}" for key, value in nested.items()]
+        keys = values.model_dump(exclude_none=True)
+        lines += [f"{key} = {_toml_value(value)}" for key, value in keys.items()]
     return "\n".join(lines) + "\n"
 
 
@@ -298,7 +292,9 @@ def _parse_value(text: str, source: str) -> Any:
         raise RecnmpError(f"{source}: '{text}' is not a TOML value") from None
 
 
-def _toml_value(value: str | bool | int | float) -> str:
+def _toml_value(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {_toml_value(item)}" for key, item in value.items()) + " }"
     if isinstance(value, bool):
         return str(value).lower()
     return f'"{value}"' if isinstance(value, str) else repr(value)
