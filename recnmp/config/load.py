@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from ..errors import RecnmpError
-from .nearest import nearest
+from .dram import nearest
 from .system import Nmp, SystemConfig
 
 SECTIONS: dict[str, type[BaseModel]] = {
@@ -96,7 +96,7 @@ def system_layer(name: str) -> Layer:
     if name not in preset_names():
         known = preset_names()
         raise RecnmpError(
-            f"unknown system '{name}'{nearest(name, known)} (known: {', '.join(known)}, or a .toml file)"
+            f"unknown system '{name}', {nearest(name, known)} (known: {', '.join(known)}, or a .toml file)"
         )
     text = resources.files("recnmp.presets").joinpath(f"{name}.toml").read_text(encoding="utf-8")
     layer = _parse(text, f"preset {name}")
@@ -149,7 +149,7 @@ def parse_setting(words: str, systems: Iterable[str]) -> Setting:
     if len(rest) < 2:
         raise RecnmpError(f"{source}: expected [SYSTEM.]section.key=value, sections: {', '.join(SECTIONS)}")
     if system is None and len(rest) > 2 and rest[1] in SECTIONS:
-        raise RecnmpError(f"{source}: no system '{rest[0]}' in this run{nearest(rest[0], systems)}")
+        raise RecnmpError(f"{source}: no system '{rest[0]}' in this run, {nearest(rest[0], systems)}")
     setting = Setting(system, rest, _parse_value(value.strip(), source), source)
     _check_keys(setting.layer())
     return setting
@@ -224,7 +224,7 @@ def _check_keys(layer: Layer) -> None:
     top = [*SystemConfig.model_fields]
     for key, values in layer.values.items():
         if key not in top:
-            raise RecnmpError(f"{layer.place((key,))}unknown key '{key}'{nearest(key, top)}")
+            raise RecnmpError(f"{layer.place((key,))}unknown key '{key}', {nearest(key, top)}")
         if key not in SECTIONS:
             continue
         if not isinstance(values, dict):
@@ -232,16 +232,14 @@ def _check_keys(layer: Layer) -> None:
         known = [*SECTIONS[key].model_fields]
         for name in values:
             if name not in known:
-                near = nearest(name, known) or _elsewhere(name)
-                raise RecnmpError(f"{layer.place((key, name))}unknown key '{key}.{name}'{near}")
+                near = _elsewhere(name) or nearest(name, known)
+                raise RecnmpError(f"{layer.place((key, name))}unknown key '{key}.{name}', {near}")
 
 
 def _elsewhere(name: str) -> str:
-    """A key that exists in another section, or is nearest to one."""
-    everywhere = {key: f"{section}.{key}" for section, model in SECTIONS.items() for key in model.model_fields}
-    if name in everywhere:
-        return f", did you mean '{everywhere[name]}'?"
-    return nearest(name, everywhere)
+    """Text naming the section that has this very key, or ""."""
+    homes = [section for section, model in SECTIONS.items() if name in model.model_fields]
+    return f"it is '{homes[0]}.{name}'" if homes else ""
 
 
 def _overlay(target: dict[str, Any], values: dict[str, Any]) -> None:

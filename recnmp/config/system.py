@@ -12,8 +12,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from ..errors import RecnmpError
-from .dram import ChannelConfig, Organisation, Timing, organisation_preset, timing_preset
-from .nearest import nearest
+from .dram import ChannelConfig, Organisation, Timing, nearest, organisation_preset, timing_preset
 from .order import check_mapping
 
 TAGS = 16  # partial sums of a rank-NMP: PsumTag has 4 bits (machine.md section 2)
@@ -54,7 +53,7 @@ class Dram(Section):
     def _known_timings(cls, overrides: dict[str, int]) -> dict[str, int]:
         for name, value in overrides.items():
             if name not in Timing.model_fields:
-                raise RecnmpError(f"unknown timing '{name}'{nearest(name, Timing.model_fields)}")
+                raise RecnmpError(f"unknown timing '{name}', {nearest(name, Timing.model_fields)}")
             if value < 0:
                 raise RecnmpError(f"timing {name} = {value}: must be at least 0")
         return dict(overrides)
