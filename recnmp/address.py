@@ -14,6 +14,7 @@ than two ranks continue the series. It needs powers of two and one channel.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,23 +50,19 @@ class DramAddresses:
 
 
 class AddressMap:
-    """The mapping of a system's memory, in lines of 64 bytes.
+    """The mapping of a memory, in lines of 64 bytes.
+
+    Args:
+        mapping: its name, see `recnmp.config.order`.
+        sizes: part ("Ch", "Ra", "Bg", "Ba", "Ro", "Co") -> how many there are in the next larger part.
 
     Raises:
         RecnmpError: the hash does not suit the geometry.
     """
 
-    def __init__(self, config: SystemConfig) -> None:
-        devices = config.dram.devices()
-        self.mapping = config.placement.mapping
-        self.sizes = {
-            "Ch": config.memory.channels,
-            "Ra": config.memory.ranks,
-            "Bg": devices.bankgroups,
-            "Ba": devices.banks,
-            "Ro": devices.rows,
-            "Co": devices.bursts_per_row,
-        }
+    def __init__(self, mapping: str, sizes: Mapping[str, int]) -> None:
+        self.mapping = mapping
+        self.sizes = dict(sizes)
         self._hashed = self.mapping == SKYLAKE
         if self._hashed:
             self._check_hash()
@@ -77,6 +74,20 @@ class AddressMap:
         for part, size in self.sizes.items():
             self.rank_lines *= size if part not in ("Ch", "Ra") else 1
         self.lines = self.rank_lines * self.sizes["Ch"] * self.sizes["Ra"]
+
+    @staticmethod
+    def of(config: SystemConfig) -> AddressMap:
+        """The mapping of a system's memory."""
+        devices = config.dram.devices()
+        sizes = {
+            "Ch": config.memory.channels,
+            "Ra": config.memory.ranks,
+            "Bg": devices.bankgroups,
+            "Ba": devices.banks,
+            "Ro": devices.rows,
+            "Co": devices.bursts_per_row,
+        }
+        return AddressMap(config.placement.mapping, sizes)
 
     def interleave(self, part: str) -> int:
         """Lines that follow each other before `part` ("Ra", "Ch") changes; all lines if it never does."""

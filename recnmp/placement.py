@@ -79,7 +79,7 @@ class Placement:
 
     def __init__(self, config: SystemConfig, tables: Sequence[PlacedTable]) -> None:
         self.config = config
-        self.map = AddressMap(config)
+        self.map = AddressMap.of(config)
         rules = config.placement
         self._colours = config.memory.channels * config.memory.ranks if rules.pages == "coloured" else 0
         region_pages = (self.map.rank_lines if self._colours else self.map.lines) // _PAGE_LINES
