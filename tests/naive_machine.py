@@ -46,7 +46,9 @@ class Log:
     commands: list = field(default_factory=list)  # clk, code, rank, bankgroup, bank, row, column (in bursts)
     sends: list = field(default_factory=list)  # clk, stream index
     bursts: list = field(default_factory=list)  # first clk on the channel, dimm, packet, tag, element group
-    operands: list = field(default_factory=list)  # of each rank: clk, lookup, packet, rank, tag, element group
+    operands: list = field(
+        default_factory=list
+    )  # of each rank: clk, lookup, packet, rank, tag, element group
     ends: list = field(default_factory=list)  # of each batch
     wrong_predictions: int = 0
 

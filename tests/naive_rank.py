@@ -53,7 +53,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class Instruction:
-    """One instruction as it travels. `packet` is the host's Packet; rank etc. are meaningless in CONFIG, END."""
+    """An instruction. `packet` is the host's Packet; rank and what follows say nothing in CONFIG, END."""
 
     kind: str  # "CONFIG", "LOOKUP", "END"
     index: int  # in the stream
@@ -162,9 +162,10 @@ class Rank:
             if row is None:
                 if self.legal("ACT", entry, t):
                     return "ACT", entry
-            elif row != entry.instruction.row and (entry.bank, row) not in wanted:
-                if self.legal("PRE", entry, t):
-                    return "PRE", entry
+            elif row == entry.instruction.row or (entry.bank, row) in wanted:
+                continue
+            elif self.legal("PRE", entry, t):
+                return "PRE", entry
         return None
 
     def can_read(self, entry: Entry, t: int) -> bool:
@@ -178,7 +179,7 @@ class Rank:
             return False
         return t >= (self.refreshes + 1) * self.options.nREFI + self.number * self.options.stagger
 
-    def choose_for_refresh(self, t: int, wanting: list[Entry]) -> tuple[str, None | Entry] | None:
+    def choose_for_refresh(self, t: int, wanting: list[Entry]) -> tuple[str, Entry | None] | None:
         activated = [entry for entry in wanting if "ACT" in entry.issued]
         if activated:
             for entry in activated:
