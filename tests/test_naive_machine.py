@@ -117,7 +117,7 @@ def test_one_packet_in_flight_turns_the_bus_around() -> None:
 
 def test_two_dimms() -> None:
     """DIMMs 0 and 1 have one of two poolings each. The LOOKUP of DIMM 1 is sent at 1, and popped at 2 behind
-    CONFIG, as the other is. Both are ready at 54; DIMM 0 sends at 54 .. 57, DIMM 1 turned around at 60 .. 63."""
+    CONFIG, as the other is. Both are ready at 54; DIMM 0 sends at 54 .. 57, DIMM 1 at 60 .. 63."""
     log = run(Encoder().encode([Packet(((lookup(0),), (lookup(1),)))]), dimms=2).log
     assert log.sends == [(0, 0), (0, 1), (1, 2), (1, 3)]
     assert [entry[:2] for entry in log.commands] == [(3, ACT), (3, ACT), (19, RD), (19, RD)]
@@ -134,7 +134,7 @@ def test_fifo_of_one_waits_for_credits() -> None:
 
 def test_newer_packet_is_interrupted_by_an_older_one() -> None:
     """Packet 0: rows 5 and 9 of one bank, ACT 3, RD 19, PRE 42, ACT 58, RD 74, enters 94, done 108.
-    It is ready at 109. Packet 1, of eight bursts: visible at 7, ACT 7, RD 23, 29, ... 65 (CCD_L), enters 85, done 99.
+    It is ready at 109. Packet 1, of eight bursts: ACT 7, RD 23, 29, ... 65 (CCD_L), enters 85, done 99.
     It is ready at 100, and sends at 100, 104, 108; then packet 0 at 112, then the rest of packet 1.
     """
     slow = Packet(((lookup(), lookup(row=9)),))
