@@ -65,7 +65,7 @@ class Packet:
     dim: int
     group: int = -1
     expected: set = field(default_factory=set)  # (dimm, tag) of which a LOOKUP was sent
-    crossing: int = 0  # result bursts sent so far
+    crossed: int = 0  # result bursts sent so far
     end_sent: bool = False
 
     @property
@@ -79,7 +79,7 @@ class Result:
 
     packet: Packet
     ready: int  # the clock from which it is visible as ready
-    bursts: list  # (tag, element group), next one first
+    bursts: list  # (tag, element group)
 
 
 class Dimm:
@@ -182,15 +182,15 @@ class Host:
             assert 0 <= self.credits[number] <= self.options.fifo
 
     def send_result(self, number: int, result: Result, t: int) -> None:
-        tag, element_group = result.bursts.pop(0)
-        if not result.bursts:
-            self.dimms[number].results.remove(result)
-        self.log.bursts.append((t, number, result.packet.number, tag, element_group))
-        self.bus_end = self.crossed = t + RESULT_CLOCKS
-        self.last_user = number
         packet = result.packet
-        packet.crossing += 1
-        if packet.end_sent and packet.crossing == len(packet.expected) * packet.bursts_a_tag:
+        for tag, element_group in result.bursts:
+            self.log.bursts.append((t, number, packet.number, tag, element_group))
+            t += RESULT_CLOCKS
+        self.bus_end = self.crossed = t
+        self.last_user = number
+        self.dimms[number].results.remove(result)
+        packet.crossed += len(result.bursts)
+        if packet.end_sent and packet.crossed == len(packet.expected) * packet.bursts_a_tag:
             self.group_free[packet.group] = self.crossed
             self.unfinished.remove(packet)
 

@@ -132,17 +132,16 @@ def test_fifo_of_one_waits_for_credits() -> None:
     assert log.ends == [59]
 
 
-def test_newer_packet_is_interrupted_by_an_older_one() -> None:
+def test_results_of_a_packet_go_together() -> None:
     """Packet 0: rows 5 and 9 of one bank, ACT 3, RD 19, PRE 42, ACT 58, RD 74, enters 94, done 108.
     It is ready at 109. Packet 1, of eight bursts: ACT 7, RD 23, 29, ... 65 (CCD_L), enters 85, done 99.
-    It is ready at 100, and sends at 100, 104, 108; then packet 0 at 112, then the rest of packet 1.
+    It is ready at 100, and sends at 100, 104, ..., 128; only then packet 0, though older, at 132.
     """
     slow = Packet(((lookup(), lookup(row=9)),))
     wide = Packet(((Lookup(0, (Run(1, 1, 1, 0, 8),)),),), dim=128)
     log = run(Encoder().encode([slow, wide])).log
-    assert [(entry[0], entry[2]) for entry in log.bursts] == [
-        (clk, int(clk != 112)) for clk in range(100, 136, 4)
-    ]
+    packets = [(clk, packet) for clk, _, packet, *_ in log.bursts]
+    assert packets == [(clk, int(clk < 132)) for clk in range(100, 136, 4)]
     assert log.ends == [136]
 
 
