@@ -86,6 +86,7 @@ class NmpEngine:
     ) -> None:
         self.channel = make_channel(config)
         self.logs: Logs | None = None
+        self.last_packets: Packets | None = None
         self._config = config
         self._tables = tables
         self._builder = PacketBuilder(tables, placement, config.units.poolings_per_packet)
@@ -97,7 +98,7 @@ class NmpEngine:
 
     def run_batch(self, batch: Batch, order: str, start_clock: int) -> int:
         """Offer a batch at start_clock; the clock at which its last result has crossed (start_clock if none)."""
-        packets = self._builder.build(batch, order)
+        packets = self.last_packets = self._builder.build(batch, order)
         keep = self._logging or self._values is not None
         end = self.channel.run(packets.stream, start_clock, skip=self._skip, logging=keep)
         if keep:
