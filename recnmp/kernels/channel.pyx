@@ -222,7 +222,7 @@ cdef class Channel:
                 r = d * self.ranks.ranks_per_dimm + (r if r < self.ranks.ranks_per_dimm else r - self.ranks.ranks_per_dimm)
                 if skip and self.ranks.rank[r].next_clk > clk:
                     continue
-                if self.ranks.step_rank(r, clk):
+                if self.ranks.step_rank(r, clk, skip):
                     self.credits[r] += 1
                     self.progress_clk = clk
                     self.next_clk = min(self.next_clk, clk + 1)
