@@ -1,0 +1,5 @@
+import numpy as np
+
+instruction_dtype: np.dtype[np.void]
+operand_dtype: np.dtype[np.void]
+command_dtype: np.dtype[np.void]
