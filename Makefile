@@ -13,7 +13,7 @@ STALE  := $(filter-out $(BUILT),$(VENV)/.built $(VENV)/.built-debug)
 .DEFAULT_GOAL := help
 
 help:  ## this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | column -t -s '|'
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 $(VENV)/.deps: pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "recnmp needs Python >= 3.11; PYTHON=... names one, '$(PYTHON)' is none" >&2; exit 1; }
@@ -56,7 +56,7 @@ debug-test:  ## the whole suite on kernels with bounds checks
 lint: build  ## ruff, its formatter and cython-lint
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check .
-	$(BIN)/cython-lint recnmp/kernels
+	PATH="$$(cd $(BIN) && pwd):$$PATH" cython-lint recnmp/kernels
 
 format: build  ## let ruff sort imports and lay out the code
 	$(BIN)/python -m ruff check --fix-only .
@@ -70,7 +70,7 @@ types: tree  ## mypy --strict
 	$(BIN)/python -m mypy -p recnmp
 
 layers: tree  ## what may import what (import-linter)
-	cd build/tree && PYTHONPATH="$(CURDIR)/tests" "$(abspath $(BIN))/lint-imports" --no-cache "$(CURDIR)/pyproject.toml"
+	cd build/tree && PYTHONPATH="$(CURDIR)/tests" "$(abspath $(BIN))/lint-imports" --no-logo --no-cache "$(CURDIR)/pyproject.toml"
 
 bench: build  ## measure the kernels and write the table of docs/performance.md
 	$(BIN)/python benchmarks/run.py

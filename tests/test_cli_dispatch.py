@@ -140,6 +140,14 @@ def test_every_verb_has_help(verb_name: str, capsys) -> None:
     assert f"usage: recnmp {verb_name}" in capsys.readouterr().out
 
 
+def test_the_door_is_light() -> None:
+    # figures and hardware are loaded by the verbs that draw and build, not by whoever asks for the version
+    heavy = "{'matplotlib', 'pyrtl', 'pyarrow'} & set(sys.modules)"
+    code = f"import sys; import recnmp.cli; left = {heavy}; sys.exit(bool(left) and str(left))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+
+
 CHATTER = (
     "import sys, types; from recnmp import cli\n"
     "m = types.ModuleType('recnmp.cli.probe'); m.HELP = ''; m.add_arguments = lambda p: None\n"
