@@ -56,7 +56,8 @@ cdef class TimingTable:
 
 cdef class Device:
     cdef readonly TimingTable table
-    cdef readonly int ranks, bankgroups, banks
+    cdef readonly int ranks, bankgroups, banks, ranks_per_bus
+    cdef int32_t[::1] bus_of                 # bus of each rank; level channel is one place a bus
     # first legal clock of each command as each level sees it: [place * N_COMMANDS + command]
     cdef int64_t[::1] by_channel, by_rank, by_group, by_bank
     cdef int64_t[::1] recent_acts            # ring of the last `window` ACT clocks of each rank
@@ -65,7 +66,7 @@ cdef class Device:
 
 
 cdef inline int64_t rank_earliest(Device d, int command, int rank) noexcept nogil:
-    cdef int64_t clk = d.by_channel[command]
+    cdef int64_t clk = d.by_channel[d.bus_of[rank] * N_COMMANDS + command]
     cdef int64_t other = d.by_rank[rank * N_COMMANDS + command]
     clk = other if other > clk else clk
     if command == ACT and d.table.window:
@@ -100,10 +101,11 @@ cdef inline void put_off(int64_t* first_legal, Waits* waits, int64_t clk) noexce
 
 cdef inline void issue(Device d, int command, int rank, int group, int bank, int row, int64_t clk) noexcept nogil:
     cdef int other, i, first
-    put_off(&d.by_channel[0], &d.table.waits[CHANNEL][command], clk)
+    put_off(&d.by_channel[d.bus_of[rank] * N_COMMANDS], &d.table.waits[CHANNEL][command], clk)
     put_off(&d.by_rank[rank * N_COMMANDS], &d.table.waits[RANK][command], clk)
     if d.table.waits[OTHER_RANKS][command].count:
-        for other in range(d.ranks):
+        first = d.bus_of[rank] * d.ranks_per_bus
+        for other in range(first, first + d.ranks_per_bus):
             if other != rank:
                 put_off(&d.by_rank[other * N_COMMANDS], &d.table.waits[OTHER_RANKS][command], clk)
     if command != PREA and command != REF:

@@ -1,8 +1,17 @@
-"""Words shared by the near-memory kernels: opcodes and record structs (docs/microarchitecture.md)."""
+# Words shared by the near-memory kernels: opcodes and record structs (docs/microarchitecture.md).
 
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
 
+cdef extern from *:
+    """
+    /* Far away, yet safe to add any timing to. */
+    #define RECNMP_NEVER ((int64_t)1 << 60)
+    """
+    const int64_t NEVER "RECNMP_NEVER"
+
 cdef enum:
+    TAGS = 16
+    GROUPS = 16  # tag groups at most
     CONFIG = 1
     END = 2
     LOOKUP = 8  # + first element group
@@ -12,25 +21,11 @@ cdef enum:
     PREDICT_RD = 2
     PREDICT_PRE = 4
 
-cdef enum:
-    ACT = 0
-    PRE = 1
-    PREA = 2
-    RD = 3
-    REF = 7
-
-cdef extern from *:
-    """
-    /* Far away, yet safe to add any timing to. */
-    #define RECNMP_NEVER ((int64_t)1 << 60)
-    """
-    const int64_t NEVER "RECNMP_NEVER"
-
 # One NMP instruction, decoded. `lookup` and `packet` are the simulator's, and not on the bus: they name
-# what an operand is, for values and logs.
+# what an operand is, for values and logs; packets are numbered in the order in which they are sent.
 cdef struct Instruction:
     int64_t lookup
-    int32_t packet
+    int64_t packet
     int32_t row
     float weight
     int16_t column
@@ -52,14 +47,13 @@ cdef struct Instruction:
 cdef struct Operand:
     int64_t clk
     int64_t lookup
-    int32_t packet
-    int8_t rank
-    int8_t tag
-    int8_t element_group
-    int8_t unused
+    int64_t packet
+    int32_t rank
+    int16_t tag  # of its packet's poolings
+    int16_t element_group
 
-# One DRAM command of the log, columns as in the recorded traces.
-cdef struct Command:
+# One DRAM command, columns as in the recorded traces.
+cdef struct LoggedCommand:
     int64_t clk
     int32_t command
     int32_t rank
@@ -67,3 +61,16 @@ cdef struct Command:
     int32_t bank
     int32_t row
     int32_t column
+
+# One result burst on the channel.
+cdef struct ResultBurst:
+    int64_t clk
+    int64_t packet
+    int32_t dimm
+    int16_t tag
+    int16_t element_group
+
+# One instruction on the channel: `position` in the stream of its batch.
+cdef struct Sent:
+    int64_t clk
+    int64_t position
