@@ -36,8 +36,16 @@ $(BUILT): $(VENV)/.deps setup.py $(KERNELS)
 
 build: $(BUILT)  ## make .venv and compile the kernels in place
 
+# 2 batches of 256 samples in 8 tables of a million rows, 80 lookups a pooling, rows of 256 bytes.
 demo: build  ## from a trace to the picture: a production-like trace, then an imported log
-	@$(BIN)/python benchmarks/demo.py
+	$(BIN)/recnmp trace generate 2021-x16 --dim 64 --batches 2 --seed 1 -o out/demo/production.parquet
+	$(BIN)/recnmp simulate out/demo/production.parquet --out out/demo/production
+	@echo
+	@echo "And a log of one's own: who was shown what, when (1,500 records of the Open Bandit Dataset)."
+	$(BIN)/recnmp trace import tests/data/openbandit-excerpt.csv --time timestamp --item item_id \
+	  --user user_feature_0,user_feature_1,user_feature_2,user_feature_3 --dim 64 -o out/demo/log.parquet
+	$(BIN)/recnmp trace info out/demo/log.parquet
+	$(BIN)/recnmp simulate out/demo/log.parquet --out out/demo/log
 
 test: build  ## the daily test suite
 	$(BIN)/python -m pytest -q -m "not slow"
