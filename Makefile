@@ -38,6 +38,7 @@ build: $(BUILT)  ## make .venv and compile the kernels in place
 
 # 2 batches of 256 samples in 8 tables of a million rows, 80 lookups a pooling, rows of 256 bytes.
 demo: build  ## from a trace to the picture: a production-like trace, then an imported log
+	@mkdir -p out/demo
 	$(BIN)/recnmp trace generate 2021-x16 --dim 64 --batches 2 --seed 1 -o out/demo/production.parquet
 	$(BIN)/recnmp simulate out/demo/production.parquet --out out/demo/production
 	@echo
