@@ -30,7 +30,8 @@ $(VENV)/.deps: pyproject.toml
 
 $(BUILT): $(VENV)/.deps setup.py $(KERNELS)
 	@echo "compiling the kernels$(if $(filter 1,$(RECNMP_DEBUG)), with bounds checks)"
-	@$(BIN)/python setup.py --quiet build_ext --inplace $(if $(wildcard $(STALE)),--force)
+	@$(BIN)/python setup.py --quiet build_ext --inplace $(if $(wildcard $(STALE)),--force) > $(VENV)/build.log 2>&1 \
+	  || { cat $(VENV)/build.log; exit 1; }
 	@rm -f $(STALE)
 	@touch $@
 
