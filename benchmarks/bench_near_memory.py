@@ -50,10 +50,22 @@ def rows() -> list[dict[str, object]]:
         stream = PacketBuilder(tables, placement, 8).build(batch, "table").stream
         running = best(lambda stream=stream, config=config: make_channel(config).run(stream.copy(), 0))
         name = f"near memory, {4 * dim}-byte rows, 8 ranks, uniform"
-        out.append({"name": name + ": kernel", "value": batch.lookups / running / 1e6, "unit": "M lookups/s",
-                    "note": "one thread, values off"})
-        out.append({"name": name + ": packets", "value": batch.lookups / building / 1e6, "unit": "M lookups/s",
-                    "note": "indices to instruction stream"})
+        out.append(
+            {
+                "name": name + ": kernel",
+                "value": batch.lookups / running / 1e6,
+                "unit": "M lookups/s",
+                "note": "one thread, values off",
+            }
+        )
+        out.append(
+            {
+                "name": name + ": packets",
+                "value": batch.lookups / building / 1e6,
+                "unit": "M lookups/s",
+                "note": "indices to instruction stream",
+            }
+        )
     return out
 
 

@@ -70,9 +70,9 @@ def test_a_full_fifo_is_refused() -> None:
     blocks = kernel(case).ranks
     instruction = np.zeros(1, instruction_dtype)
     instruction["opcode"] = 2
+    too_many = np.repeat(instruction, blocks.fifo_depth + 1)
     with pytest.raises(OverflowError, match="full FIFO in clock 0"):
-        for _ in range(blocks.fifo_depth + 2):
-            blocks.step(0, 0, instruction)
+        blocks.step(0, 0, too_many)
 
 
 @pytest.mark.parametrize(

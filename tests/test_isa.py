@@ -7,9 +7,9 @@ import pyrtl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from recnmp.rtl.wires import join, split
 
 from recnmp import RecnmpError, isa
-from recnmp.rtl.wires import join, split
 
 LAYOUTS = (isa.INSTRUCTION, isa.ADDRESS, isa.CONFIG_ADDRESS)
 
@@ -18,7 +18,10 @@ def columns_of(layout: isa.Layout) -> st.SearchStrategy[dict[str, list[int]]]:
     """A few words, field by field."""
     return st.integers(1, 5).flatmap(
         lambda n: st.fixed_dictionaries(
-            {f.name: st.lists(st.integers(0, (1 << f.bits) - 1), min_size=n, max_size=n) for f in layout.fields}
+            {
+                f.name: st.lists(st.integers(0, (1 << f.bits) - 1), min_size=n, max_size=n)
+                for f in layout.fields
+            }
         )
     )
 
@@ -58,13 +61,15 @@ def test_what_does_not_fit_is_refused(field: isa.Field) -> None:
     columns = {f.name: np.zeros(3, np.int64) for f in isa.INSTRUCTION.fields}
     for value in (1 << field.bits, -1):
         columns[field.name] = np.array([0, 0, value])
-        with pytest.raises(RecnmpError, match=rf"instruction 2: {field.name} is {value}, .* 0 to {(1 << field.bits) - 1}"):
+        with pytest.raises(
+            RecnmpError, match=rf"instruction 2: {field.name} is {value}, .* 0 to {(1 << field.bits) - 1}"
+        ):
             isa.INSTRUCTION.pack(columns)
 
 
 def test_missing_field() -> None:
     """A forgotten column is named."""
-    with pytest.raises(RecnmpError, match="missing or unknown: bank$"):
+    with pytest.raises(RecnmpError, match=r"missing or unknown: bank$"):
         isa.ADDRESS.pack({f.name: [0] for f in isa.ADDRESS.fields if f.name != "bank"})
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from machine_cases import Case, cases, random_case
@@ -24,16 +23,30 @@ def kernel(case: Case) -> Channel:
     shared = words["local_bus"] == "per_dimm"
     device = Device(
         TimingTable(rules(timing, "jedec", "host" if shared else "rank")),
-        words["dimms"] * words["ranks_per_dimm"], devices.bankgroups, devices.banks,
+        words["dimms"] * words["ranks_per_dimm"],
+        devices.bankgroups,
+        devices.banks,
         words["ranks_per_dimm"] if shared else 1,
     )
     ranks = RankNmp(
-        device, words["ranks_per_dimm"], words["fifo"], words["window"], poolings, timing.nCL + timing.nBL, 14,
-        case.nREFI or 0, words["stagger"], shared,
+        device,
+        words["ranks_per_dimm"],
+        words["fifo"],
+        words["window"],
+        poolings,
+        timing.nCL + timing.nBL,
+        14,
+        case.nREFI or 0,
+        words["stagger"],
+        shared,
     )
     groups = min(words["packets_in_flight"] or 16, 16 // poolings)
     return Channel(
-        ranks, DimmNmp(ranks, groups, 3), words["instructions_per_clock"], words["bus_turnaround"], 4,
+        ranks,
+        DimmNmp(ranks, groups, 3),
+        words["instructions_per_clock"],
+        words["bus_turnaround"],
+        4,
         words["skip_full_rank"],
     )
 
@@ -47,7 +60,12 @@ def run_kernel(case: Case, skip: bool) -> dict[str, Rows]:
         end = channel.run(batch.stream.copy(), end + batch.gap, skip=skip, logging=True)
         commands, operands, bursts, sends = channel.take_logs()
         logs["ends"].append((end,))
-        for name, log in (("commands", commands), ("operands", operands), ("bursts", bursts), ("sends", sends)):
+        for name, log in (
+            ("commands", commands),
+            ("operands", operands),
+            ("bursts", bursts),
+            ("sends", sends),
+        ):
             logs[name] += log.tolist()
     logs["wrong"] = [(int(channel.ranks.counts()[:, 11].sum()),)]
     return logs
@@ -86,7 +104,7 @@ def test_random_cases(seed: int) -> None:
     check(random_case(seed))
 
 
-@settings(max_examples=150)
+@settings(max_examples=150, deadline=None)
 @given(cases())
 def test_drawn_cases(case: Case) -> None:
     check(case)

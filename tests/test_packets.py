@@ -51,7 +51,9 @@ def test_packets_hold_the_batch(workload: Workload, mapping: str, poolings: int,
     (batch,) = workload.batches()
     packets = builder.build(batch, order)
     size, tables = batch.batch_size, batch.n_tables
-    keys = [(k, t) if order == "sample" else (t, k) for t in range(tables) for k in range(-(-size // poolings))]
+    keys = [
+        (k, t) if order == "sample" else (t, k) for t in range(tables) for k in range(-(-size // poolings))
+    ]
     expected = []
     for key in sorted(keys):
         table, k = key[::-1] if order == "sample" else key
@@ -64,12 +66,17 @@ def test_packets_hold_the_batch(workload: Workload, mapping: str, poolings: int,
             for lookup in range(first, last):
                 lines = placement.locate(table, batch.indices[lookup : lookup + 1])
                 for line in range(len(lines.row)):
-                    place = [int(getattr(lines, n)[line]) for n in ("rank", "bankgroup", "bank", "row", "column")]
+                    place = [
+                        int(getattr(lines, n)[line]) for n in ("rank", "bankgroup", "bank", "row", "column")
+                    ]
                     body.append((table, sample, j, lookup, line, place, int(lines.byte_offset[0]) // 4))
         if body:
             expected.append(body)
     stream = packets.stream
-    opens, closes = np.flatnonzero(stream["opcode"] == isa.CONFIG), np.flatnonzero(stream["opcode"] == isa.END)
+    opens, closes = (
+        np.flatnonzero(stream["opcode"] == isa.CONFIG),
+        np.flatnonzero(stream["opcode"] == isa.END),
+    )
     assert len(opens) == len(closes) == len(expected) == len(packets.table)
     for number, body in enumerate(expected):
         assert np.all(stream["packet"][opens[number] : closes[number] + 1] == number)
@@ -78,7 +85,9 @@ def test_packets_hold_the_batch(workload: Workload, mapping: str, poolings: int,
         found = []
         for one in stream[opens[number] + 1 : closes[number]]:
             for burst in range(one["bursts"]):
-                place = [int(one[n]) for n in ("rank", "bankgroup", "bank", "row")] + [int(one["column"]) + burst]
+                place = [int(one[n]) for n in ("rank", "bankgroup", "bank", "row")] + [
+                    int(one["column"]) + burst
+                ]
                 sample = int(packets.first_sample[number]) + int(one["tag"])
                 line = int(one["opcode"]) - isa.LOOKUP + burst
                 where = (sample, int(one["tag"]), int(one["lookup"]), line, place, int(one["byte_offset"]))

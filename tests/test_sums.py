@@ -25,7 +25,9 @@ ODD = np.array([0.0, -0.0, 1e-45, -1e-40, 1e38, -1e38, np.inf, -np.inf, np.nan, 
 def test_hash_values_sum_exactly(workload: Workload, seed: int, order: str) -> None:
     """Plain sums of hash values have no rounding: NumPy's int64 sums are the truth."""
     values = HashValues(workload.tables, seed)
-    engine = NmpEngine(config("skylake"), workload.tables, Placement(config("skylake"), workload.tables), values)
+    engine = NmpEngine(
+        config("skylake"), workload.tables, Placement(config("skylake"), workload.tables), values
+    )
     (batch,) = workload.batches()
     batch = replace(batch, weights=None)
     engine.run_batch(batch, order, 0)
@@ -45,11 +47,19 @@ def test_any_values_sum_as_the_hardware_adds(workload: Workload, seed: int, odd:
     arrays = []
     for table in workload.tables:
         shape = (table.rows, table.dim)
-        array = rng.choice(ODD, shape) if odd else rng.standard_normal(shape) * 10.0 ** rng.integers(-20, 20, shape)
+        array = (
+            rng.choice(ODD, shape)
+            if odd
+            else rng.standard_normal(shape) * 10.0 ** rng.integers(-20, 20, shape)
+        )
         arrays.append(array.astype(np.float32))
     system = config("skylake")
     engine = NmpEngine(
-        system, workload.tables, Placement(system, workload.tables), FileValues(workload.tables, arrays), logging=True
+        system,
+        workload.tables,
+        Placement(system, workload.tables),
+        FileValues(workload.tables, arrays),
+        logging=True,
     )
     (batch,) = workload.batches()
     engine.run_batch(batch, workload.order, 0)
@@ -61,7 +71,8 @@ def test_any_values_sum_as_the_hardware_adds(workload: Workload, seed: int, odd:
         return arrays[table_of[lookup]][batch.indices[lookup], element]
 
     operands = [
-        [tuple(row) for row in engine.logs.operands.tolist() if row[3] == rank] for rank in range(system.memory.ranks)
+        [tuple(row) for row in engine.logs.operands.tolist() if row[3] == rank]
+        for rank in range(system.memory.ranks)
     ]
     _, sums = naive_sums(engine.logs.stream, operands, value, system.memory.ranks_per_dimm)
     packets = engine.last_packets
@@ -82,14 +93,21 @@ def test_hash_values_are_small_and_spread() -> None:
     assert one.max() == 8 - 1 / 16
     assert np.array_equal(one * 16, np.round(one * 16))
     assert abs(one.mean()) < 0.1
-    for other in (HashValues(tables, 2).vectors(0, np.arange(1000)), HashValues(tables, 1).vectors(1, np.arange(1000))):
+    for other in (
+        HashValues(tables, 2).vectors(0, np.arange(1000)),
+        HashValues(tables, 1).vectors(1, np.arange(1000)),
+    ):
         assert np.mean(one == other) < 0.01
 
 
-@pytest.mark.parametrize("array", [np.zeros((10, 16)), np.zeros((9, 16), np.float32), np.zeros((10, 8), np.float32)])
+@pytest.mark.parametrize(
+    "array", [np.zeros((10, 16)), np.zeros((9, 16), np.float32), np.zeros((10, 8), np.float32)]
+)
 def test_files_of_another_shape_are_refused(array: np.ndarray, tmp_path: object) -> None:
     """Type and shape are named, with what was expected."""
-    with pytest.raises(RecnmpError, match=r"table 't': float(32|64) \[\d+, \d+\], expected float32 \[10, 16\]"):
+    with pytest.raises(
+        RecnmpError, match=r"table 't': float(32|64) \[\d+, \d+\], expected float32 \[10, 16\]"
+    ):
         FileValues([Table("t", 10, 16)], [array])
 
 
@@ -113,8 +131,10 @@ def test_load_values(tmp_path_factory: pytest.TempPathFactory) -> None:
     (tmp / "bad.npy").write_bytes(b"<!DOCTYPE html>")
     np.savez(tmp / "half.npz", a=arrays["a"])
     for what, words in (
-        ("nowhere.npy", "no such file"), (tmp / "bad.npy", "not a NumPy array file"),
-        (tmp / "half.npz", "no array 'b', there are a"), (tmp / "a.npy", "an array for each of the 2 tables"),
+        ("nowhere.npy", "no such file"),
+        (tmp / "bad.npy", "not a NumPy array file"),
+        (tmp / "half.npz", "no array 'b', there are a"),
+        (tmp / "a.npy", "an array for each of the 2 tables"),
     ):
         with pytest.raises(RecnmpError, match=words):
             load_values(str(what), tables[:1] if what == tmp / "bad.npy" else tables)

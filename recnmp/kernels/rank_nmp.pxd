@@ -24,6 +24,8 @@ cdef enum:
 cdef struct Bank:
     int32_t first, last  # chain of entries
     int32_t candidate  # entry that the next command would be for
+    int32_t group  # bank group, flat in the device
+    int64_t age  # of the candidate
     int32_t owner  # entry for which the open row was activated and that still wants it
 
 cdef enum:  # counters of a rank; names in rank_nmp.pyx
@@ -53,6 +55,8 @@ cdef class RankNmp:
     cdef readonly Device device
     cdef int64_t data_delay, pipeline, n_refi
     cdef int banks  # of a rank
+    cdef int64_t* by_bank  # the device's clocks, kept alive by it
+    cdef int64_t* by_group
     cdef Rank[::1] rank
     cdef Bank[:, ::1] bank
     cdef Instruction[:, ::1] fifo

@@ -11,7 +11,7 @@ ACT for its oldest entry if it is closed. That candidate changes only when the b
 
 import numpy as np
 
-from .dram cimport ACT, CLOSED, PRE, PREA, RD, REF, Device, bank_earliest, earliest, issue, rank_earliest
+from .dram cimport ACT, CLOSED, N_COMMANDS, PRE, PREA, RD, REF, Device, earliest, issue, rank_earliest
 from libc.stdint cimport uint64_t
 
 from .vocabulary cimport (
@@ -69,6 +69,11 @@ cdef class RankNmp:
         self.shared_bus = shared_bus
         self.rank = np.zeros(self.ranks, np.asarray(<Rank[:1]>_rank).dtype)
         self.bank = np.full((self.ranks, self.banks), NONE, np.asarray(<Bank[:1]>_bank).dtype)
+        self.by_bank = &device.by_bank[0]
+        self.by_group = &device.by_group[0]
+        for r in range(self.ranks):
+            for i in range(self.banks):
+                self.bank[r, i].group = r * device.bankgroups + i // device.banks
         self.fifo = np.zeros((self.ranks, fifo_depth), instruction_dtype)
         self.fifo_visible = np.zeros((self.ranks, fifo_depth), np.int64)
         self.window = np.zeros((self.ranks, window_size), np.asarray(<Entry[:1]>_entry).dtype)
@@ -270,6 +275,7 @@ cdef class RankNmp:
         bank.candidate = place
         if place == NONE:
             return
+        bank.age = self.window[r, place].age
         if open_row == CLOSED:
             rank.activates |= bit
             return
@@ -280,6 +286,7 @@ cdef class RankNmp:
         else:
             rank.reads |= bit
             bank.candidate = place
+            bank.age = self.window[r, place].age
 
     cdef int64_t schedule(self, int r, int64_t clk) noexcept nogil:
         """Issue at most one DDR command; returns the next clock on which one could be issued."""
@@ -308,16 +315,15 @@ cdef class RankNmp:
             return b
         b = self.oldest(r, rank.activates, ACT, clk, soonest)
         other = self.oldest(r, rank.precharges, PRE, clk, soonest)
-        if b == NONE or (
-            other != NONE
-            and self.window[r, self.bank[r, other].candidate].age < self.window[r, self.bank[r, b].candidate].age
-        ):
+        if b == NONE or (other != NONE and self.bank[r, other].age < self.bank[r, b].age):
             return other
         return b
 
     cdef int oldest(self, int r, uint64_t banks, int command, int64_t clk, int64_t* soonest) noexcept nogil:
         """Of these banks, which all need `command`, the one with the oldest candidate that may go in clk."""
         cdef int64_t ranks_first, first, age = NEVER
+        cdef int64_t* by_bank
+        cdef Bank* bank
         cdef int b, best = NONE
         if banks == 0:
             return NONE
@@ -326,24 +332,22 @@ cdef class RankNmp:
             # no bank may go before: no need to look at each
             soonest[0] = min(soonest[0], ranks_first)
             return NONE
+        bank = &self.bank[r, 0]
+        by_bank = self.by_bank + r * self.banks * N_COMMANDS + command
         while banks:
             b = lowest_bit(banks)
             banks &= banks - 1
-            first = bank_earliest(
-                self.device, command, r * self.device.bankgroups + b // self.device.banks, r * self.banks + b
-            )
+            first = max(by_bank[b * N_COMMANDS], self.by_group[bank[b].group * N_COMMANDS + command])
             if first > clk:
                 soonest[0] = min(soonest[0], first)
-            elif self.window[r, self.bank[r, b].candidate].age < age:
-                age = self.window[r, self.bank[r, b].candidate].age
+            elif bank[b].age < age:
+                age = bank[b].age
                 best = b
         return best
 
     cdef int64_t legal(self, int r, int b, int command) noexcept nogil:
         """First clock on which the rules allow a command in bank b of rank r."""
-        return earliest(
-            self.device, command, r, r * self.device.bankgroups + b // self.device.banks, r * self.banks + b
-        )
+        return earliest(self.device, command, r, self.bank[r, b].group, r * self.banks + b)
 
     cdef int64_t refresh(self, int r, int64_t clk, bint* issued) noexcept nogil:
         """Refresh is due: entries that got an ACT are read out, then PREA, then REF (D13)."""
@@ -463,7 +467,7 @@ cdef class RankNmp:
         cdef LoggedCommand* line
         cdef int row = entry.instruction.row if entry != NULL else -1
         cdef int b = entry.bank if entry != NULL else 0
-        issue(self.device, code, r, r * self.device.bankgroups + b // self.device.banks, r * self.banks + b, row, clk)
+        issue(self.device, code, r, self.bank[r, b].group, r * self.banks + b, row, clk)
         if code == ACT:
             self.counters[r, ACTIVATES] += 1
         elif code == PRE:
