@@ -159,7 +159,8 @@ def one_of(pick: Pick, *options: Any) -> Any:
 
 
 GEOMETRIES = ((1, 1), (1, 2), (2, 1), (2, 2), (1, 4), (4, 1), (4, 2), (3, 2), (1, 3), (2, 3), (2, 4), (1, 8))
-PLACES = ("anywhere", "hot rows", "one bank", "one rank", "hot rows", "few banks")
+PLACES = ("anywhere", "hot rows", "one bank", "few banks")
+HOMES = ("all", "lopsided", "by DIMM", "one rank")
 
 
 def draw_runs(pick: Pick, bursts: int, place: str, bankgroups: int) -> tuple[Run, ...]:
@@ -180,29 +181,44 @@ def draw_runs(pick: Pick, bursts: int, place: str, bankgroups: int) -> tuple[Run
     return tuple(runs)
 
 
-def draw_packet(pick: Pick, place: str, ranks: int, bankgroups: int, poolings: int, longest: int) -> Packet:
-    bursts = one_of(pick, 1, 1, 2, 4, pick(1, 8))
+def draw_packet(
+    pick: Pick, place: str, homes: list[int], bankgroups: int, poolings: int, longest: int, most_bursts: int
+) -> Packet:
+    """A packet whose lookups are in ranks `homes`."""
+    bursts = one_of(pick, 1, most_bursts, pick(1, most_bursts))
     lookups = []
     for _ in range(poolings):
         size = one_of(pick, pick(0, 3), 1, 0, pick(0, longest))
         lookups.append(
             tuple(
-                Lookup(
-                    0 if place == "one rank" else pick(0, ranks - 1),
-                    draw_runs(pick, bursts, place, bankgroups),
-                    pick(-8, 8) / 4,
-                )
+                Lookup(one_of(pick, *homes), draw_runs(pick, bursts, place, bankgroups), pick(-8, 8) / 4)
                 for _ in range(size)
             )
         )
     return Packet(tuple(lookups), 16 * bursts - pick(0, 15), bool(pick(0, 1)))
 
 
+def draw_homes(pick: Pick, style: str, dimms: int, ranks_per_dimm: int) -> list[int]:
+    """The ranks that a packet's lookups may be in: of all, of one DIMM, or one rank."""
+    ranks = list(range(dimms * ranks_per_dimm))
+    if style == "one rank":
+        return [0]
+    if style == "lopsided":
+        home = pick(-1, len(ranks) - 1)
+        return ranks if home < 0 else [home]
+    if style == "by DIMM":
+        first = ranks_per_dimm * pick(0, dimms - 1)
+        return ranks[first : first + ranks_per_dimm]
+    return ranks
+
+
 def draw_case(pick: Pick, most_packets: int, longest: int) -> Case:
     """A case of up to `most_packets` packets a batch and poolings of up to `longest` lookups."""
     dimms, ranks_per_dimm = one_of(pick, *GEOMETRIES)
-    ranks = dimms * ranks_per_dimm
-    P = one_of(pick, 8, 8, 1, 16, pick(1, 16), pick(1, 16))
+    # a swarm of short packets with wide results keeps the bus, the trees and the tag groups busy
+    swarm = pick(0, 3) == 3
+    P = pick(1, 2) if swarm else one_of(pick, 8, 16, pick(1, 16), pick(1, 16), pick(1, 16))
+    most_packets, longest = (3 * most_packets, 2) if swarm else (most_packets, longest)
     bin, organisation = one_of(
         pick,
         ("DDR4_2400R", "DDR4_8Gb_x8"),
@@ -227,15 +243,19 @@ def draw_case(pick: Pick, most_packets: int, longest: int) -> Case:
         "local_bus": one_of(pick, "none", "none", "per_dimm"),
         "skip_full_rank": bool(one_of(pick, 0, 0, 1)),
     }
-    place = one_of(pick, *PLACES)
+    place, style = one_of(pick, *PLACES), one_of(pick, *HOMES)
     bankgroups = organisation_preset(organisation).bankgroups
+    most_bursts = one_of(pick, 1, 2, 4, 8)
     encoder = Encoder()
     batches = []
     for _ in range(pick(1, 3)):
         packets = []
         for _ in range(pick(0, most_packets)):
             poolings = P if pick(0, 2) else pick(1, P)
-            packet = draw_packet(pick, place, ranks, bankgroups, poolings, longest)
+            homes = draw_homes(pick, style, dimms, ranks_per_dimm)
+            packet = draw_packet(
+                pick, place, homes, bankgroups, poolings, longest, 8 if swarm else most_bursts
+            )
             if any(packet.poolings):  # a packet without any LOOKUP is not sent
                 packets.append(packet)
         batches.append(encoder.encode(packets, one_of(pick, 0, 1, 2, 3, pick(0, 3000))))

@@ -130,6 +130,8 @@ class Rank:
         if instruction.kind == "CONFIG":
             if self.done(group, t):
                 return
+            # the packet before in this group is over in this DIMM, whatever the other DIMMs do
+            assert self.popped_end[group] is None or self.done_until[group] <= t
             self.valid[group] = set()
             self.popped_end[group] = None
             self.last_entered[group] = -NEVER

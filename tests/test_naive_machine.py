@@ -161,7 +161,7 @@ def check_laws(case: Case) -> None:
     )
     clocks = [clk for clk, _ in log.sends]
     assert clocks == sorted(clocks)
-    assert max(map(clocks.count, set(clocks)), default=0) <= case.parameters["instructions_per_clock"]
+    assert max(map(clocks.count, set(clocks)), default=0) <= machine.options.instructions_per_clock
 
     # every burst of every run enters once, in its own rank, for its own tag
     expected = sorted(
@@ -191,12 +191,12 @@ def check_laws(case: Case) -> None:
         | {(e[0], e[0] + 4, e[1]) for e in log.bursts},
         key=lambda use: use[0],
     )
-    turnaround = case.parameters["bus_turnaround"]
+    turnaround = machine.options.bus_turnaround
     for (_, end, user), (start, _, next_user) in pairwise(uses):
         assert start >= end + (turnaround if user != next_user else 0)
 
     # commands: legal by the kernels' timing table too, on banks in the right state, one a rank a clock
-    shared = case.parameters["local_bus"] == "per_dimm"
+    shared = machine.options.local_bus == "per_dimm"
     seen: set[tuple[int, int]] = set()
     table = TimingTable(rules(case.timing, "jedec", "host" if shared else "rank"))
     devices = [Device(table, per_dimm if shared else ranks, 4, 4) for _ in range(ranks // per_dimm)]
@@ -220,7 +220,7 @@ def check_laws(case: Case) -> None:
     # refreshes: the k-th of a rank in its own interval (D13), none missing
     for rank in range(ranks if case.nREFI else 0):
         clocks = [entry[0] for entry in log.commands if entry[1] == REF and entry[2] == rank]
-        offset = rank * case.parameters["stagger"]
+        offset = rank * machine.options.stagger
         for k, clk in enumerate(clocks, 1):
             assert k * case.nREFI + offset <= clk < (k + 1) * case.nREFI + offset
         assert len(clocks) >= (ends[-1] - offset) // case.nREFI - 1
