@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from machine_cases import Case, cases, random_case
+from machine_corners import corners
 
 from recnmp.config.dram import organisation_preset
 from recnmp.kernels.channel import Channel
@@ -101,10 +102,25 @@ def check(case: Case) -> None:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_random_cases(seed: int) -> None:
+    """Larger cases than hypothesis draws."""
     check(random_case(seed))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 500))
+def test_many_random_cases(seed: int) -> None:
+    """Some rules change only one random case in a hundred."""
+    check(random_case(seed))
+
+
+@pytest.mark.parametrize("name", sorted(corners()))
+def test_corners(name: str) -> None:
+    """Cases made by hand for rules that random cases hardly reach."""
+    check(corners()[name])
 
 
 @settings(max_examples=150, deadline=None)
 @given(cases())
 def test_drawn_cases(case: Case) -> None:
+    """Small ones, which shrink to the first rule that differs."""
     check(case)
