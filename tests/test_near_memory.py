@@ -16,10 +16,22 @@ from recnmp.timing import rules
 
 Rows = list[tuple[int, ...]]
 
+DEFAULTS = {
+    "fifo": 64,
+    "window": 16,
+    "poolings_per_packet": 8,
+    "packets_in_flight": None,
+    "instructions_per_clock": 2,
+    "bus_turnaround": 2,
+    "stagger": 0,
+    "local_bus": "none",
+    "skip_full_rank": False,
+}
+
 
 def kernel(case: Case) -> Channel:
     """The kernel of a case, by the case's own words."""
-    words, timing, devices = case.parameters, case.timing, organisation_preset(case.organisation)
+    words, timing, devices = DEFAULTS | case.parameters, case.timing, organisation_preset(case.organisation)
     poolings = words["poolings_per_packet"]
     shared = words["local_bus"] == "per_dimm"
     device = Device(
