@@ -12,8 +12,8 @@ cdef class HostController:
     cdef Candidates candidates
     cdef RequestQueues queues
     cdef int ranks, rank_banks, n_banks
-    cdef int32_t[::1] group_of        # by bank
-    cdef int32_t[::1] slot_of         # by entry (queue, kind, bank): request, for all kinds but FIRST
+    cdef int32_t[::1] active          # by bank: the request for which it was opened, NONE if it has been served
+    cdef int32_t[::1] hit, conflict   # [queue * n_banks + bank]: oldest waiting for the open row, for another
     cdef int32_t[::1] active_count    # by rank
     cdef bint write_mode
     cdef int64_t read_latency, write_latency
@@ -47,15 +47,15 @@ cdef class HostController:
     cdef bint serve_active(self, int64_t clk) noexcept nogil
     cdef bint serve_refresh(self, int64_t clk) noexcept nogil
     cdef bint serve_waiting(self, int queue, int64_t clk) noexcept nogil
-    cdef int entry(self, int queue, int kind, int32_t bank) noexcept nogil
-    cdef bint has_active(self, int32_t bank) noexcept nogil
+    cdef void offer(self, int queue, int32_t bank, int kind, int command, int32_t slot, int64_t clk) noexcept nogil
     cdef void activate(self, int queue, int32_t bank, int64_t clk) noexcept nogil
     cdef void sort_waiting(self, int queue, int32_t bank, int32_t row, int64_t clk) noexcept nogil
     cdef void precharge(self, int queue, int32_t bank, int64_t clk) noexcept nogil
-    cdef void offer_closed(self, int32_t bank, int64_t clk) noexcept nogil
-    cdef void column(self, int queue, int32_t bank, int kind, int64_t clk) noexcept nogil
+    cdef void bank_closed(self, int32_t bank, int64_t clk) noexcept nogil
+    cdef void serve_column(self, int queue, int32_t bank, int kind, int32_t s, int64_t clk) noexcept nogil
+    cdef void hit_left(self, int queue, int32_t bank, int32_t s) noexcept nogil
+    cdef void column_moved(self, int32_t bank, int64_t clk) noexcept nogil
     cdef void on_its_way(self, int64_t done) noexcept nogil
-    cdef void offer_open(self, int32_t bank, int64_t clk) noexcept nogil
     cdef void command(self, int command, int32_t rank, int32_t bank, int32_t row, int32_t column, int64_t clk) noexcept nogil
     cdef void write_log(self, int command, int32_t rank, int32_t bank, int32_t row, int32_t column, int64_t clk) noexcept nogil
     cdef bint loop(self, int64_t until, int64_t clocks, bint skipping) noexcept nogil

@@ -13,8 +13,8 @@ cimport cython
 from cpython.exc cimport PyErr_CheckSignals
 
 from .candidates cimport (
-    ACTIVE, CONFLICT, FAR_CLOCK, FIRST, HIT, N_KINDS, READ_QUEUE, WRITE_QUEUE, Found, find_active, find_waiting,
-    propose, renew_active_look, renew_queue_look, withdraw,
+    ACTIVE, FAR_CLOCK, HIT, READ_QUEUE, ROW, WRITE_QUEUE, Found, find_active, find_waiting, propose,
+    renew_active_look, renew_queue_look, withdraw,
 )
 from .dram cimport ACT, CLOSED, N_COMMANDS, PRE, PREA, RD, REF, WR, issue, rank_earliest
 from .request_queues cimport NONE, Slot, enqueue, find_write, leave, release
@@ -79,8 +79,8 @@ cdef class HostController:
         self.ranks, self.rank_banks = device.ranks, device.bankgroups * device.banks
         self.n_banks = self.ranks * self.rank_banks
         self.queues = RequestQueues(self.n_banks, read_queue, write_queue)
-        self.group_of = (np.arange(self.n_banks) // device.banks).astype(np.int32)
-        self.slot_of = np.full(2 * N_KINDS * self.n_banks, NONE, np.int32)
+        self.active = np.full(self.n_banks, NONE, np.int32)
+        self.hit, self.conflict = np.full((2, 2 * self.n_banks), NONE, np.int32)
         self.active_count = np.zeros(self.ranks, np.int32)
         self.read_latency, self.write_latency = read_latency, write_latency
         self.outstanding = outstanding
@@ -192,20 +192,21 @@ cdef class HostController:
 
     cdef void wait_in_queue(self, int queue, int32_t bank, int32_t row, int32_t column) noexcept nogil:
         cdef int32_t s = enqueue(self.queues, queue, bank, row, column, self.next_request, self.clk)
-        cdef Slot* slot = &self.queues.slots[s]
-        cdef int kind
+        cdef int place = queue * self.n_banks + bank
         if queue == READ_QUEUE and self.outstanding:
             self.in_flight += 1
         # what the bank can do changes only if this is the first of its kind
         if self.device.open_row[bank] == CLOSED:
-            if slot.previous == NONE:
-                propose(self.candidates, queue, bank, FIRST, slot.age, self.clk)
-            return
-        kind = HIT if self.device.open_row[bank] == row else CONFLICT
-        if self.slot_of[self.entry(queue, kind, bank)] == NONE:
-            self.slot_of[self.entry(queue, kind, bank)] = s
-            if kind == HIT or not self.has_active(bank):
-                propose(self.candidates, queue, bank, kind, slot.age, self.clk)
+            if self.queues.first[place] == s:
+                self.offer(queue, bank, ROW, ACT, s, self.clk)
+        elif self.device.open_row[bank] == row:
+            if self.hit[place] == NONE:
+                self.hit[place] = s
+                self.offer(queue, bank, HIT, WR if queue == WRITE_QUEUE else RD, s, self.clk)
+        elif self.conflict[place] == NONE:
+            self.conflict[place] = s
+            if self.active[bank] == NONE:
+                self.offer(queue, bank, ROW, PRE, s, self.clk)
 
     # --- whose turn it is ---
 
@@ -214,8 +215,8 @@ cdef class HostController:
         cdef Found found
         cdef bint ready = find_active(self.candidates, clk, &found)
         if ready:
-            self.column(found.queue, found.bank, ACTIVE, clk)
-        renew_active_look(self.candidates)
+            self.serve_column(found.queue, found.bank, ACTIVE, self.active[found.bank], clk)
+        renew_active_look(self.candidates, clk)
         return ready
 
     cdef bint serve_refresh(self, int64_t clk) noexcept nogil:
@@ -227,7 +228,7 @@ cdef class HostController:
                 return False
             self.command(PREA, rank, NONE, NONE, NONE, clk)
             for bank in range(rank * self.rank_banks, (rank + 1) * self.rank_banks):
-                self.offer_closed(bank, clk)
+                self.bank_closed(bank, clk)
             return True
         if rank_earliest(self.device, REF, rank) > clk:
             return False
@@ -241,25 +242,21 @@ cdef class HostController:
         cdef Found found
         cdef bint ready = find_waiting(self.candidates, queue, clk, &found)
         if ready:
-            if found.kind == FIRST:
+            if found.kind == HIT:
+                self.serve_column(queue, found.bank, HIT, self.hit[queue * self.n_banks + found.bank], clk)
+            elif self.device.open_row[found.bank] == CLOSED:
                 self.activate(queue, found.bank, clk)
-            elif found.kind == CONFLICT:
-                self.precharge(queue, found.bank, clk)
             else:
-                self.column(queue, found.bank, HIT, clk)
+                self.precharge(queue, found.bank, clk)
         renew_queue_look(self.candidates, queue, clk)
         return ready
 
     # --- what a command changes ---
 
-    cdef inline int entry(self, int queue, int kind, int32_t bank) noexcept nogil:
-        return (queue * N_KINDS + kind) * self.n_banks + bank
-
-    cdef inline bint has_active(self, int32_t bank) noexcept nogil:
-        return (
-            self.slot_of[self.entry(READ_QUEUE, ACTIVE, bank)] != NONE
-            or self.slot_of[self.entry(WRITE_QUEUE, ACTIVE, bank)] != NONE
-        )
+    cdef inline void offer(
+        self, int queue, int32_t bank, int kind, int command, int32_t slot, int64_t clk
+    ) noexcept nogil:
+        propose(self.candidates, queue, bank, kind, command, self.queues.slots[slot].age, clk)
 
     cdef void activate(self, int queue, int32_t bank, int64_t clk) noexcept nogil:
         cdef int32_t s = self.queues.first[queue * self.n_banks + bank]
@@ -268,55 +265,54 @@ cdef class HostController:
         self.counters[ROW_MISSES] += not request.classed
         request.classed = True
         self.command(ACT, rank, bank, request.row, NONE, clk)
+        self.candidates.closed[self.candidates.word_of[bank]] &= ~self.candidates.bit_of[bank]
         leave(self.queues, queue, s)
         self.offer_at = self.offer_from(clk)
         self.active_count[rank] += 1
-        self.slot_of[self.entry(queue, ACTIVE, bank)] = s
-        withdraw(self.candidates, queue, bank, FIRST)
-        propose(self.candidates, queue, bank, ACTIVE, request.age, clk)
+        self.active[bank] = s
+        withdraw(self.candidates, queue, bank, ROW)
+        self.offer(queue, bank, ACTIVE, WR if queue == WRITE_QUEUE else RD, s, clk)
         self.sort_waiting(queue, bank, request.row, clk)
         if self.queues.waiting[1 - queue]:
-            withdraw(self.candidates, 1 - queue, bank, FIRST)
+            withdraw(self.candidates, 1 - queue, bank, ROW)
             self.sort_waiting(1 - queue, bank, request.row, clk)
 
     cdef void sort_waiting(self, int queue, int32_t bank, int32_t row, int64_t clk) noexcept nogil:
-        """After ACT: who waits for the bank is now a hit or a conflict (no PRE before the active one is served)."""
-        cdef int32_t s = self.queues.first[queue * self.n_banks + bank]
-        cdef int32_t* hit = &self.slot_of[self.entry(queue, HIT, bank)]
-        cdef int32_t* conflict = &self.slot_of[self.entry(queue, CONFLICT, bank)]
-        while s != NONE and (hit[0] == NONE or conflict[0] == NONE):
-            if self.queues.slots[s].row != row:
-                if conflict[0] == NONE:
-                    conflict[0] = s
-            elif hit[0] == NONE:
-                hit[0] = s
-                propose(self.candidates, queue, bank, HIT, self.queues.slots[s].age, clk)
+        """After ACT: who waits for the bank is now hit or conflict (no PRE before the active one is served)."""
+        cdef int place = queue * self.n_banks + bank
+        cdef int32_t s = self.queues.first[place], hit = NONE, conflict = NONE
+        while s != NONE and (hit == NONE or conflict == NONE):
+            if self.queues.slots[s].row == row:
+                hit = s if hit == NONE else hit
+            else:
+                conflict = s if conflict == NONE else conflict
             s = self.queues.slots[s].next
+        self.hit[place], self.conflict[place] = hit, conflict
+        if hit != NONE:
+            self.offer(queue, bank, HIT, WR if queue == WRITE_QUEUE else RD, hit, clk)
 
     cdef void precharge(self, int queue, int32_t bank, int64_t clk) noexcept nogil:
-        cdef Slot* request = &self.queues.slots[self.slot_of[self.entry(queue, CONFLICT, bank)]]
+        cdef Slot* request = &self.queues.slots[self.conflict[queue * self.n_banks + bank]]
         self.counters[ROW_CONFLICTS] += not request.classed
         request.classed = True
         self.command(PRE, self.candidates.rank_of[bank], bank, NONE, NONE, clk)
-        self.offer_closed(bank, clk)
+        self.bank_closed(bank, clk)
 
-    cdef void offer_closed(self, int32_t bank, int64_t clk) noexcept nogil:
+    cdef void bank_closed(self, int32_t bank, int64_t clk) noexcept nogil:
         """After PRE or PREA: the oldest that waits for the bank wants ACT."""
-        cdef int queue
-        cdef int32_t s
+        cdef int queue, place
+        self.candidates.closed[self.candidates.word_of[bank]] |= self.candidates.bit_of[bank]
         for queue in range(2):
             if self.queues.waiting[queue]:
-                withdraw(self.candidates, queue, bank, HIT)
-                withdraw(self.candidates, queue, bank, CONFLICT)
-                self.slot_of[self.entry(queue, HIT, bank)] = NONE
-                self.slot_of[self.entry(queue, CONFLICT, bank)] = NONE
-                s = self.queues.first[queue * self.n_banks + bank]
-                if s != NONE:
-                    propose(self.candidates, queue, bank, FIRST, self.queues.slots[s].age, clk)
+                place = queue * self.n_banks + bank
+                if self.hit[place] != NONE:
+                    withdraw(self.candidates, queue, bank, HIT)
+                self.hit[place] = self.conflict[place] = NONE
+                if self.queues.first[place] != NONE:
+                    self.offer(queue, bank, ROW, ACT, self.queues.first[place], clk)
 
-    cdef void column(self, int queue, int32_t bank, int kind, int64_t clk) noexcept nogil:
+    cdef void serve_column(self, int queue, int32_t bank, int kind, int32_t s, int64_t clk) noexcept nogil:
         """RD or WR for the active request or the oldest hit of a bank: it is served."""
-        cdef int32_t s = self.slot_of[self.entry(queue, kind, bank)], following
         cdef Slot* request = &self.queues.slots[s]
         cdef int rank = self.candidates.rank_of[bank]
         cdef int64_t done = clk + (self.write_latency if queue == WRITE_QUEUE else self.read_latency)
@@ -331,20 +327,35 @@ cdef class HostController:
                 self.on_its_way(done)
         if kind == ACTIVE:
             withdraw(self.candidates, queue, bank, ACTIVE)
-            self.slot_of[self.entry(queue, ACTIVE, bank)] = NONE
+            self.active[bank] = NONE
             self.active_count[rank] -= 1
         else:
+            self.hit_left(queue, bank, s)
             leave(self.queues, queue, s)
             self.offer_at = self.offer_from(clk)
-            # all older ones are for other rows
-            following = request.next
-            while following != NONE and self.queues.slots[following].row != request.row:
-                following = self.queues.slots[following].next
-            self.slot_of[self.entry(queue, HIT, bank)] = following
-            if following == NONE:
-                withdraw(self.candidates, queue, bank, HIT)
         release(self.queues, s)
-        self.offer_open(bank, clk)
+        self.column_moved(bank, clk)
+
+    cdef void hit_left(self, int queue, int32_t bank, int32_t s) noexcept nogil:
+        """The next hit of the bank is younger than the one that was served: all older ones are conflicts."""
+        cdef int32_t row = self.queues.slots[s].row
+        s = self.queues.slots[s].next
+        while s != NONE and self.queues.slots[s].row != row:
+            s = self.queues.slots[s].next
+        self.hit[queue * self.n_banks + bank] = s
+        if s == NONE:
+            withdraw(self.candidates, queue, bank, HIT)
+
+    cdef void column_moved(self, int32_t bank, int64_t clk) noexcept nogil:
+        """After RD or WR: the bank's own rules have moved for all that it can do next."""
+        cdef int queue, place
+        for queue in range(2):
+            if self.queues.waiting[queue]:
+                place = queue * self.n_banks + bank
+                if self.hit[place] != NONE:
+                    self.offer(queue, bank, HIT, WR if queue == WRITE_QUEUE else RD, self.hit[place], clk)
+                if self.conflict[place] != NONE and self.active[bank] == NONE:
+                    self.offer(queue, bank, ROW, PRE, self.conflict[place], clk)
 
     cdef void on_its_way(self, int64_t done) noexcept nogil:
         """A read's last datum will come at `done`: only then it is no longer outstanding."""
@@ -353,26 +364,10 @@ cdef class HostController:
         self.arrivals_count += 1
         self.offer_at = self.offer_from(self.clk)
 
-    cdef void offer_open(self, int32_t bank, int64_t clk) noexcept nogil:
-        """After RD or WR: the bank's own rules have moved for all that it can do next."""
-        cdef int queue, kind
-        cdef int32_t s
-        for queue in range(2):
-            if self.queues.waiting[queue]:
-                s = self.slot_of[self.entry(queue, HIT, bank)]
-                if s != NONE:
-                    propose(self.candidates, queue, bank, HIT, self.queues.slots[s].age, clk)
-                s = self.slot_of[self.entry(queue, CONFLICT, bank)]
-                if s != NONE and not self.has_active(bank):
-                    propose(self.candidates, queue, bank, CONFLICT, self.queues.slots[s].age, clk)
-            s = self.slot_of[self.entry(queue, ACTIVE, bank)]
-            if s != NONE:
-                propose(self.candidates, queue, bank, ACTIVE, self.queues.slots[s].age, clk)
-
     cdef inline void command(
         self, int command, int32_t rank, int32_t bank, int32_t row, int32_t column, int64_t clk
     ) noexcept nogil:
-        issue(self.device, command, rank, self.group_of[bank] if bank != NONE else 0, bank, row, clk)
+        issue(self.device, command, rank, self.candidates.group_of[bank] if bank != NONE else 0, bank, row, clk)
         self.counters[command] += 1
         if self.logging:
             self.write_log(command, rank, bank, row, column, clk)
@@ -384,8 +379,8 @@ cdef class HostController:
         self.logged += 1
         line[0], line[1], line[2], line[3], line[4], line[5], line[6] = clk, command, rank, NONE, NONE, row, column
         if bank != NONE:
-            line[3] = self.group_of[bank] - rank * self.device.bankgroups
-            line[4] = bank - self.group_of[bank] * self.device.banks
+            line[3] = self.candidates.group_of[bank] - rank * self.device.bankgroups
+            line[4] = bank - self.candidates.group_of[bank] * self.device.banks
 
     cdef bint loop(self, int64_t until, int64_t clocks, bint skipping) noexcept nogil:
         """Go on until the batch is finished and `until` is reached; False if log or `clocks` ran out before."""
@@ -414,7 +409,7 @@ cdef class HostController:
             if progress is not None:
                 progress(self.next_request)
 
-    def offer(self, const int64_t[:, ::1] requests, int64_t start):
+    def begin(self, const int64_t[:, ::1] requests, int64_t start):
         """Begin a batch of requests [n, 7], offered from clock `start` (not before now); the last one is over.
 
         Values are taken as they are: the caller has checked them. Until `start` the channel only refreshes.

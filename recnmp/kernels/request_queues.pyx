@@ -18,7 +18,7 @@ cdef class RequestQueues:
         # an active request has left its queue, and there is at most one a bank
         slots = np.zeros(reads + writes + n_banks, SLOT)
         slots["next"] = np.arange(1, len(slots) + 1)
-        slots["next"][-1] = NONE
+        slots["next"][len(slots) - 1] = NONE
         self.slots = slots
         self.first = np.full(2 * n_banks, NONE, np.int32)
         self.last = np.full(2 * n_banks, NONE, np.int32)
