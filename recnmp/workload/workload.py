@@ -96,15 +96,16 @@ class Workload:
             whole.update(digest.digest())
         return whole.hexdigest()
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], progress: Callable[[int], object] | None = None) -> None:
         """Write `.parquet` (streams) or `.npz` by the name's ending; the file is whole or not there.
 
+        progress: called with the number of lookups of each piece as it passes.
         Raises RecnmpError on another ending or a place that cannot be written.
         """
         target = Path(path)
         write = _writer(target)
         with replacing(target) as temporary:
-            write(temporary, self.header, self.pieces())
+            write(temporary, self.header, watched(self.pieces(), progress))
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Workload:
@@ -203,6 +204,14 @@ class Workload:
         return Workload.from_batches(
             tables, batches, order=order, mode=mode, repair=repair, origin=origin, name=name
         )
+
+
+def watched(pieces: Iterator[Piece], progress: Callable[[int], object] | None) -> Iterator[Piece]:
+    """The same pieces; `progress` hears the lookups of each once its user asks for the next."""
+    for piece in pieces:
+        yield piece
+        if progress is not None:
+            progress(len(piece.indices))
 
 
 def _writer(path: Path) -> Callable[[Path, Header, Iterator[Piece]], None]:
