@@ -31,7 +31,7 @@ def clustered(ids: Int64, words: Words, threshold: int, gap: int) -> Int64:
     behind the access of its row before it; all others keep their order.
     """
     grouped = np.argsort(ids, kind="stable")
-    rows = ids[grouped]
+    rows, words = ids[grouped], words[grouped]
     moved = np.zeros(len(ids), dtype=np.bool_)
     moved[1:] = rows[1:] == rows[:-1]
     moved &= (words >> np.uint64(32)).astype(np.int64) < threshold

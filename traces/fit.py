@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .generate import Recipe, plan
-from .histograms import NAMES, published
+from .histograms import NAMES, RATE_UNIT, published
 from .popularity import Groups
 
 Float64 = npt.NDArray[np.float64]
@@ -54,15 +54,15 @@ def fit(recipe: Recipe, rows: npt.ArrayLike, lookups: npt.ArrayLike) -> Fit:
     for count, groups in zip(made.lookups, made.groups, strict=True):
         key = (id(groups), count)
         if key not in known:
-            known[key] = _exact(groups) if made.method == "direct" else _expected(groups, count)
+            known[key] = _exact(groups) if made.method == "direct" else _thinned(groups, count)
         total += known[key]
     target = law = None
     if recipe.law in NAMES:
         histogram = published(recipe.law)
         target = _shares(histogram.rows_per_bin, histogram.lookups_per_bin)
         if made.method == "mixture":
-            whole = Groups((count, rate) for rate, count in histogram.mixture)
-            law = _shares(*_expected(whole, histogram.lookups))
+            rates, counts = np.array(histogram.mixture, dtype=np.float64).T
+            law = _shares(*_expected(rates / RATE_UNIT, counts))
     return Fit(target, _shares(total[0], total[1]), _shares(rows, lookups), law)
 
 
@@ -79,15 +79,19 @@ def _exact(groups: Groups) -> Float64:
     return result
 
 
-def _expected(groups: Groups, lookups: int) -> Float64:
-    """Rows and lookups in each bin if each row's count is Poisson with its share of the lookups as rate."""
-    result = np.zeros((2, len(_EDGES)))
+def _thinned(groups: Groups, lookups: int) -> Float64:
     rates = groups.share.astype(np.float64) * (lookups / max(groups.total, 1))
+    return _expected(rates, groups.rows.astype(np.float64))
+
+
+def _expected(rates: Float64, numbers_of_rows: Float64) -> Float64:
+    """Rows and lookups in each bin if the counts of so many rows are Poisson with these rates."""
+    result = np.zeros((2, len(_EDGES)))
     top = min(float(rates.max(initial=0)), _CERTAIN)
     numbers = np.arange(int(top + 12 * top**0.5) + 64)
     log_factorial = np.concatenate([[0.0], np.cumsum(np.log(numbers[1:]))])
     bins = np.searchsorted(_EDGES, numbers, side="left") - 1
-    for rate, rows in zip(rates, groups.rows, strict=True):
+    for rate, rows in zip(rates, numbers_of_rows, strict=True):
         if rate > _CERTAIN:
             _place(
                 result,
