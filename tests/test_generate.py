@@ -189,7 +189,7 @@ def test_direct_drawing_gives_exactly_the_planned_counts() -> None:
     planned = plan(recipe)
     counts = count_rows(generate(recipe))
     for groups, found in zip(planned.groups, counts.counts, strict=True):
-        assert sorted(found.tolist(), reverse=True) == np.repeat(groups.share, groups.rows).tolist()
+        assert sorted(found.tolist()) == sorted(np.repeat(groups.share, groups.rows).tolist())
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -201,7 +201,7 @@ def test_direct_drawing_meets_the_published_histogram(name: str) -> None:
     found = (np.bincount(bins, minlength=17), np.bincount(bins, counts, minlength=17))
     targets = (np.array(published(name).rows_per_bin), np.array(published(name).lookups_per_bin))
     for one, target in zip(found, targets, strict=True):
-        assert np.abs(one / one.sum() - target / target.sum()).sum() / 2 < 0.0015
+        assert np.abs(one / one.sum() - target / target.sum()).sum() / 2 < 0.001
 
 
 @pytest.mark.parametrize("name", NAMES)
