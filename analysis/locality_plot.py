@@ -36,7 +36,8 @@ def save_locality_plot(info: Mapping[str, Any], title: str, path: str | os.PathL
     """Write the figure to `path` in the format `form` (png, svg, pdf)."""
     # without a date, so that the same trace gives the same bytes
     metadata = {"png": {"Software": ""}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form)
-    locality_figure(info, title).savefig(Path(path), format=form, metadata=metadata)
+    with matplotlib.rc_context({"svg.hashsalt": "recnmp"}):
+        locality_figure(info, title).savefig(Path(path), format=form, metadata=metadata)
 
 
 def _draw_curve(axes: Axes, info: Mapping[str, Any]) -> None:
@@ -55,7 +56,8 @@ def _draw_curve(axes: Axes, info: Mapping[str, Any]) -> None:
             xs, ys = zip(*shares, strict=True)
             axes.plot(xs, ys, mark, color=color, label=label, markersize=4, linewidth=1.6)
             axes.legend(loc="upper left", frameon=False)
-    axes.set_xticks(list(places), [size_text(entry["cache_bytes"]) for entry in entries], rotation=60)
+    names = [size_text(entry["cache_bytes"]) for entry in entries]
+    axes.set_xticks(list(places), names, rotation=60, ha="right", rotation_mode="anchor")
     axes.set_ylim(0, 100)
     axes.set_xlabel("size of one LRU cache over all tables")
     axes.set_ylabel("lookups that hit, %")
@@ -75,6 +77,7 @@ def _draw_histogram(axes: Axes, info: Mapping[str, Any]) -> None:
     axes.set_xticks(places, names, rotation=60, ha="right", rotation_mode="anchor")
     axes.set_xlabel("accesses of a row in the trace")
     axes.set_ylabel("share, %")
+    axes.set_ylim(0, 100)
     axes.legend(loc="upper right", frameon=False)
     axes.grid(alpha=0.3, axis="y")
 

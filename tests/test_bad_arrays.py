@@ -1,4 +1,4 @@
-"""The bad-input table, part one: arrays. Errors name source, table, bag, position, value and allowed range."""
+"""The bad-input table, part one: arrays. Errors name source, place, value and allowed range."""
 
 import re
 from typing import Any

@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from recnmp.errors import RecnmpError
-from recnmp.locality import count_rows, hit_curve, reuse_histogram
 from recnmp.traces import clustering
 from recnmp.traces import generate as module
 from recnmp.traces.fit import Fit, fit, fit_table
 from recnmp.traces.generate import LAWS, Recipe, generate, plan
 from recnmp.traces.histograms import NAMES, published
 from recnmp.traces.permutation import Permutation
-from recnmp.traces.popularity import Groups, thinned, uniform, zipf
+from recnmp.traces.popularity import Groups, thinned, zipf
 from recnmp.traces.urn import fill_urns
 from recnmp.traces.words import scaled, source
+
+from recnmp.errors import RecnmpError
+from recnmp.locality import count_rows, hit_curve, reuse_histogram
 from recnmp.workload import Workload
 
 SMALL: dict[str, Any] = {"tables": 3, "rows": 500, "pooling": (5, 5), "batch_size": 4, "batches": 3}
@@ -227,7 +227,7 @@ def test_a_thinned_trace_meets_its_expectation() -> None:
 
 @pytest.mark.parametrize("order", ["table", "sample"])
 def test_reference_points(order: str) -> None:
-    """8 tables x 1 M rows all active, pooling 80, batch 256, 64-byte rows: figures of the design's workloads page."""
+    """8 tables x 1 M rows all active, pooling 80, batch 256, 64-byte rows: figures of the design."""
     expected = {"table": (0.27, 0.46, 0.52), "sample": (0.13, None, None)}[order]
     workload = generate(Recipe("2021-x16", batches=6, order=order))
     curve = hit_curve(workload, count_rows(workload), [128 << 10, 8 << 20, 64 << 20], shuffled=False)

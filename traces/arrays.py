@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,8 @@ class ArrayOptions:
     """What arrays do not tell.
 
     tables: how many, None: from the batch size. rows: of each table, or one for all; empty: largest id + 1.
-    batch_size: samples a batch, None: all are one batch. columns: list columns of a Parquet file, each a table;
-    empty: all that hold whole numbers.
+    batch_size: samples a batch, None: all are one batch. columns: list columns of a Parquet file, each a
+    table; empty: all that hold whole numbers.
     """
 
     tables: int | None = None
@@ -34,7 +34,7 @@ class ArrayOptions:
     dim: int = 32
     dtype: str = "fp32"
     order: str = "table"
-    repair: Repair = Repair()
+    repair: Repair = field(default_factory=Repair)
     columns: tuple[str, ...] = ()
 
 
@@ -51,8 +51,8 @@ def import_npz(path: Path, options: ArrayOptions) -> Workload:
     known = {"indices", "offsets", "lengths", "weights"}
     if "indices" not in arrays or not arrays.keys() & {"offsets", "lengths"}:
         raise RecnmpError(
-            f"{path}: has arrays {', '.join(arrays) or 'none'}, allowed are indices with offsets or lengths (and "
-            "weights), or multi-hot arrays named 0, 1, 2 ..."
+            f"{path}: has arrays {', '.join(arrays) or 'none'}, allowed are indices with offsets or lengths "
+            "(and weights), or multi-hot arrays named 0, 1, 2 ..."
         )
     if arrays.keys() - known:
         raise RecnmpError(f"{path}: unknown arrays {', '.join(sorted(arrays.keys() - known))}")
@@ -129,9 +129,7 @@ def _multi_hot(path: Path, arrays: dict[str, Any]) -> list[_Bags]:
         array = arrays.get(str(number))
         if array is None or array.ndim != 2:
             found = "is missing" if array is None else f"has shape {array.shape}"
-            raise RecnmpError(
-                f"{path}: array {number} {found}, allowed is [samples, lookups a sample] for each table"
-            )
+            raise RecnmpError(f"{path}: array {number} {found}, allowed is [samples, lookups of each]")
         samples, width = array.shape
         ids = as_ids(array.reshape(-1), f"{path}: array {number}")
         bags.append(_Bags(f"table{number}", ids, np.arange(samples + 1, dtype=np.int64) * width))
@@ -147,7 +145,7 @@ def import_parquet(path: Path, options: ArrayOptions) -> Workload:
         schema = file.schema_arrow
         if (file.metadata.metadata or {}).get(b"recnmp"):
             return Workload.load(path)
-    names = options.columns or tuple(field.name for field in schema if _holds_ids(field.type))
+    names = options.columns or tuple(column.name for column in schema if _holds_ids(column.type))
     if not names:
         raise RecnmpError(f"{path}: no column holds lists of whole numbers")
     columns = read_columns(path, names)
@@ -157,7 +155,8 @@ def import_parquet(path: Path, options: ArrayOptions) -> Workload:
 
 
 def _holds_ids(kind: Any) -> bool:
-    return (pa.types.is_list(kind) or pa.types.is_large_list(kind)) and pa.types.is_integer(kind.value_type)
+    lists = pa.types.is_list(kind) or pa.types.is_large_list(kind)
+    return bool(lists and pa.types.is_integer(kind.value_type))
 
 
 def _column_bags(path: Path, name: str, column: Any) -> _Bags:

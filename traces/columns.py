@@ -20,8 +20,8 @@ def read_columns(
 ) -> dict[str, Any]:
     """The wanted columns by name, as pyarrow arrays; of a CSV as text.
 
-    delimiter: of a CSV; None: tab if the name ends in .tsv, else comma. header: the columns' names if the file has
-    no line of them. A BOM, CRLF, blank lines and a missing final newline are all right.
+    delimiter: of a CSV; None: tab if the name ends in .tsv, else comma. header: the columns' names if the
+    file has no line of them. A BOM, CRLF, blank lines and a missing final newline are all right.
     Raises RecnmpError if the file is not what its name says, truncated, or lacks a column.
     """
     kind = sniff(path)

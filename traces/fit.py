@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -92,6 +93,8 @@ def _expected(rates: Float64, numbers_of_rows: Float64) -> Float64:
     log_factorial = np.concatenate([[0.0], np.cumsum(np.log(numbers[1:]))])
     bins = np.searchsorted(_EDGES, numbers, side="left") - 1
     for rate, rows in zip(rates, numbers_of_rows, strict=True):
+        if not rate:
+            continue
         if rate > _CERTAIN:
             _place(
                 result,
@@ -103,7 +106,7 @@ def _expected(rates: Float64, numbers_of_rows: Float64) -> Float64:
         low = max(int(rate - 12 * rate**0.5) - 32, 1)  # rows never drawn are in no bin
         high = int(rate + 12 * rate**0.5) + 64
         near = numbers[low:high]
-        chance = rows * np.exp(near * np.log(rate) - rate - log_factorial[low:high]) if rate else 0.0 * near
+        chance: Float64 = rows * np.exp(near * np.log(rate) - rate - log_factorial[low:high])
         _place(result, bins[low:high], chance, chance * near)
     return result
 
@@ -115,9 +118,7 @@ def _place(result: Float64, bins: npt.NDArray[np.intp], rows: Float64, lookups: 
 
 def fit_table(result: Fit) -> str:
     """The comparison as text: a line a bin, in per cent, then the total variations."""
-    names = [f"({low}, {high}]" for low, high in zip(_EDGES[:-1], _EDGES[1:], strict=True)] + [
-        f"({_EDGES[-1]}, inf)"
-    ]
+    names = [f"({low}, {high}]" for low, high in pairwise(_EDGES)] + [f"({_EDGES[-1]}, inf)"]
     columns: Sequence[tuple[str, tuple[Float64, Float64] | None]] = (
         ("published", result.published),
         ("expected", result.expected),
@@ -145,7 +146,7 @@ def fit_table(result: Fit) -> str:
     law = Fit.variation(result.law, result.published)
     if law is not None:
         lines.append(
-            f"the law itself, at the published size, against published: rows {law[0]:.4f}, lookups {law[1]:.4f}; "
+            f"the law itself, at the published size: rows {law[0]:.4f}, lookups {law[1]:.4f}; "
             "this trace thins it, so its rows are looked up more rarely"
         )
     return "\n".join(lines)

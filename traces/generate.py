@@ -34,12 +34,12 @@ _IDS, _LENGTHS, _WEIGHTS, _CLUSTER, _ROWS, _POSITIONS = range(6)
 class Recipe:
     """All that decides a generated trace; kept in its origin.
 
-    law: "uniform", "zipf" or a published histogram. exponent: of zipf, a decimal text. method: "mixture" draws
-    each lookup from a popularity law, "direct" fixes how often each row is looked up, "auto" is direct for a
-    published histogram from 2 M lookups on. active_rows: rows of each table that can be looked up at all, None for
-    all (direct: decided by the histogram). pooling: (lowest, highest) lookups of a bag, each length as likely.
-    cluster: probability that a repeat access falls near the one before, cluster_gap: mean distance in lookups of
-    its table. Raises RecnmpError on values out of range.
+    law: "uniform", "zipf" or a published histogram. exponent: of zipf, a decimal text. method: "mixture"
+    draws each lookup from a popularity law, "direct" fixes how often each row is looked up, "auto" is direct
+    for a published histogram from 2 M lookups on. active_rows: rows of each table that can be looked up at
+    all, None for all (direct: decided by the histogram). pooling: (lowest, highest) lookups of a bag, each
+    length as likely. cluster: probability that a repeat access falls near the one before, cluster_gap: mean
+    distance in lookups of its table. Raises RecnmpError on values out of range.
     """
 
     law: str
@@ -111,7 +111,7 @@ class Plan:
 
 
 def plan(recipe: Recipe) -> Plan:
-    """The plan of a recipe. Raises RecnmpError where a histogram drawn directly needs more rows than there are."""
+    """The plan of a recipe. Raises RecnmpError where a histogram drawn directly lacks rows."""
     totals = tuple(_total(recipe, table) for table in range(recipe.tables))
     method = _method(recipe, sum(totals))
     return Plan(method, totals, tuple(_groups(recipe, totals, method)))
@@ -154,8 +154,8 @@ def _groups(recipe: Recipe, totals: Sequence[int], method: str) -> list[Groups]:
             needed = int(group.rows.sum())
             if needed > recipe.rows:
                 raise RecnmpError(
-                    f"table {table}: {recipe.law} drawn directly for {totals[table]} lookups needs {needed} rows, "
-                    f"the table has {recipe.rows}: more rows, fewer lookups, or method mixture"
+                    f"table {table}: {recipe.law} drawn directly for {totals[table]} lookups needs "
+                    f"{needed} rows, the table has {recipe.rows}: more rows, fewer lookups, or method mixture"
                 )
         return groups
     if method == "mixture":

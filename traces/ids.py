@@ -97,7 +97,7 @@ def code_together(columns: list[Coded]) -> Coded:
 
 
 def split_codes(column: Any, separator: str, name: str, source: str) -> tuple[Coded, Int64]:
-    """A text column of several ids each (or none): all ids coded, record after record, and how many each has."""
+    """A text column of several ids each, or none: all ids coded, and how many each record has."""
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         raise RecnmpError(f"{source}: column {name!r} is {column.type}, allowed for splitting is text")
     parts = pc.split_pattern(column, separator)
@@ -111,7 +111,8 @@ def split_codes(column: Any, separator: str, name: str, source: str) -> tuple[Co
 def times(column: Any, name: str, source: str) -> tuple[Any, int]:
     """Times as a numeric array, and how many of its units make a second (of numbers: 1, they are seconds).
 
-    Numbers, or ISO 8601 texts, all with a zone or all without. Raises RecnmpError naming the first other value.
+    Numbers, or ISO 8601 texts, all with a zone or all without. Raises RecnmpError naming the first other
+    value.
     """
     if pa.types.is_timestamp(column.type):
         return _filled(column, pc.cast(column, pa.timestamp("ns", column.type.tz)), name, source), 10**9

@@ -1,8 +1,8 @@
 """Lookups from a log of interactions (who, what, when), as a recommender would have issued them.
 
 A query is a *request* of a random user at a random moment of their history (the last items up to it), or one
-*session* (items of a user without a long pause between). It is never one query for each event: the histories of
-consecutive events overlap nearly wholly, and any cache would seem to hit 98 % of the time.
+*session* (items of a user without a long pause between). It is never one query for each event: the histories
+of consecutive events overlap nearly wholly, and any cache would seem to hit 98 % of the time.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class InteractionOptions:
     tables: further columns, each a table of which a query looks up the values of its last event.
     split: column -> separator, for columns that hold several ids. query: "request" or "session".
     requests: how many to draw, None: as many as there are users. history: most items of a query.
-    session_gap: longest pause within a session, in seconds (numbers are taken as seconds). seed: of the requests.
-    Raises RecnmpError on values out of range.
+    session_gap: longest pause within a session, in seconds (numbers are taken as seconds). seed: of the
+    requests. Raises RecnmpError on values out of range.
     """
 
     user: tuple[str, ...]

@@ -29,8 +29,8 @@ def fill_urns(law: Sequence[tuple[int, int]], lookups: Sequence[int]) -> list[Gr
 def whole_rows(law: Sequence[tuple[int, int]], lookups: int) -> Law:
     """The law in whole rows for so many lookups, but for rows looked up once.
 
-    A bin of the reuse factor (counts up to the same power of two) that has any rows gets its lookups, as far as
-    counts within the bin allow: they are changed by what rounding leaves. The rest goes to the next bin.
+    A bin of the reuse factor (counts up to the same power of two) that has any rows gets its lookups, as far
+    as counts within the bin allow: they are changed by what rounding leaves. The rest goes to the next bin.
     """
     weight = sum(count * rows for count, rows in law)
     plan: Law = []

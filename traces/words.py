@@ -27,11 +27,12 @@ def scaled(words: Words, bound: int | Int64) -> Int64:
     limit_high, limit_low = limit >> _32, limit & _LOW
     first = high * limit_low + (low * limit_low >> _32)
     second = low * limit_high + (first & _LOW)
-    return (high * limit_high + (first >> _32) + (second >> _32)).astype(np.int64)
+    product: Words = high * limit_high + (first >> _32) + (second >> _32)
+    return product.astype(np.int64)
 
 
 def mixed(words: Words) -> Words:
-    """A bijection of 64-bit words in which every input bit moves every output bit (finaliser of SplitMix64)."""
+    """A bijection of 64-bit words; every input bit moves every output bit (SplitMix64's finaliser)."""
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return words ^ (words >> np.uint64(31))

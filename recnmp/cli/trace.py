@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -116,13 +117,15 @@ def _add_generate(parser: argparse.ArgumentParser) -> None:
 
 
 def _generate(args: argparse.Namespace) -> int:
+    import dataclasses
+
     from ..locality import count_rows, reuse_histogram
     from ..traces.fit import fit, fit_table
     from ..traces.generate import Recipe, generate
     from ..workload import Workload
 
-    names = ["law", "seed", "tables", "rows", "active_rows", "dim", "dtype", "pooling", "batch_size", "batches", "order", "exponent", "method", "cluster", "cluster_gap", "weighted"]
-    recipe = Recipe(**{name: getattr(args, name) for name in names})
+    fields = [field.name for field in dataclasses.fields(Recipe)]
+    recipe = Recipe(**{name: getattr(args, name) for name in fields})
     workload = generate(recipe)
     _save(workload, args.out)
     written = Workload.load(args.out)
@@ -130,10 +133,8 @@ def _generate(args: argparse.Namespace) -> int:
     print(f"{args.out}: {_shape(written)}")
     active = workload.origin["active_rows"]
     few, many = min(active), max(active)
-    print(
-        f"method {workload.origin['method']}, active rows a table: "
-        + (f"{few:,}" if few == many else f"{few:,} to {many:,}")
-    )
+    shown = f"{few:,}" if few == many else f"{few:,} to {many:,}"
+    print(f"method {workload.origin['method']}, active rows a table: {shown}")
     print()
     print(fit_table(fit(recipe, rows, lookups)))
     return 0
@@ -191,7 +192,7 @@ def _info(args: argparse.Namespace) -> int:
         from ..analysis.locality_plot import save_locality_plot
 
         with replacing(args.plot) as temporary:
-            save_locality_plot(info, args.file, temporary, form)
+            save_locality_plot(info, os.path.basename(args.file), temporary, form)
         print(f"figure: {args.plot}", file=sys.stderr)
     return 0
 

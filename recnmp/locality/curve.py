@@ -26,7 +26,8 @@ _SHUFFLE_SEED = 1
 class HitCurve:
     """Lookups that hit in one fully associative LRU cache, cold at first, at each size.
 
-    cache_bytes: rising. hits: of the trace as executed; shuffled: of the same lookups in random order, or None.
+    cache_bytes: rising. hits: of the trace as executed; shuffled: of the same lookups in random order, or
+    None.
     """
 
     cache_bytes: tuple[int, ...]
@@ -113,4 +114,5 @@ def _sample_order(piece: Piece) -> Int64:
     starts = (np.cumsum(piece.lengths) - piece.lengths).reshape(-1, piece.batch_size).T.reshape(-1)
     lengths = piece.lengths.reshape(-1, piece.batch_size).T.reshape(-1)
     gone = np.cumsum(lengths) - lengths
-    return np.arange(len(piece.indices)) + np.repeat(starts - gone, lengths)
+    places: Int64 = np.arange(len(piece.indices)) + np.repeat(starts - gone, lengths)
+    return places

@@ -99,7 +99,7 @@ def reuse_histogram(counts: RowCounts) -> tuple[Int64, Int64]:
 
 
 def hot_share(counts: RowCounts, fraction: float) -> float | None:
-    """Share of all lookups that go to the most popular `fraction` of the rows touched; None without lookups."""
+    """Share of all lookups that the most popular `fraction` of the rows touched get; None of nothing."""
     if not counts.touched:
         return None
     ordered = np.sort(np.concatenate(counts.counts))[::-1]

@@ -111,8 +111,8 @@ class Workload:
     def load(path: str | os.PathLike[str]) -> Workload:
         """A trace that `save` wrote; Parquet streams at each use, `.npz` is read at once.
 
-        Raises RecnmpError naming what the file is if it is no trace, and where it is truncated, damaged or out of
-        range: at once for `.npz`, while streaming for Parquet.
+        Raises RecnmpError naming what the file is if it is no trace, and where it is truncated, damaged or
+        out of range: at once for `.npz`, while streaming for Parquet.
         """
         file = Path(path)
         kind = sniff(file)
@@ -179,12 +179,12 @@ class Workload:
     ) -> Workload:
         """A trace from arrays in table-major form.
 
-        indices: integers [N]. offsets: [bags+1], or lengths: [bags], one of the two; the bags of several batches
-        follow each other. batch_size: of every batch, or a list, one each; None: all is one batch.
+        indices: integers [N]. offsets: [bags+1], or lengths: [bags], one of the two; the bags of several
+        batches follow each other. batch_size: of every batch, or a list, one each; None: all is one batch.
         weights: real numbers [N]. Native int64 and float32 arrays are not copied (and must not be changed
         afterwards); others are widened, float64 weights rounded to float32.
-        Raises RecnmpError, naming `name`, table, batch, bag, position, value and allowed range, on any array that
-        contradicts the form, ids out of range (unless repaired), float ids, and weights with mode mean.
+        Raises RecnmpError, naming `name`, table, batch, bag, position, value and allowed range, on any array
+        that contradicts the form, ids out of range (unless repaired), float ids, and weights with mode mean.
         """
         tables = tuple(tables)
         ids = as_ids(indices, name)
@@ -257,6 +257,7 @@ def _batch_sizes(
     if bags % a_batch:
         what = f"T*B = {n_tables}*{batch_size}" if batch_size else f"T = {n_tables}"
         raise RecnmpError(
-            f"{name}: {bags} bags ({bags + 1} offsets), allowed is T*B+1 offsets: a multiple of {what}, and one"
+            f"{name}: {bags} bags ({bags + 1} offsets), allowed is T*B+1 offsets: "
+            f"a multiple of {what}, and one"
         )
     return (batch_size,) * (bags // a_batch) if batch_size else (bags // n_tables,)
