@@ -6,7 +6,7 @@ from typing import Any
 import naive_generator as naive
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from recnmp.traces import clustering
 from recnmp.traces import generate as module
@@ -151,7 +151,12 @@ def test_only_active_rows_are_looked_up() -> None:
     assert workload.origin["active_rows"] == [17, 17]
 
 
-@given(st.lists(st.integers(0, 12), max_size=60), st.integers(0, 2**32), st.integers(1, 20))
+@given(
+    st.lists(st.integers(0, 6), max_size=60),
+    st.sampled_from([0, 2**30, 2**31, 3 * 2**30, 2**32]),
+    st.integers(1, 20),
+)
+@example([0, 0, 1, 1, 2, 2, 0, 1, 2, 3], 2**32, 3)
 def test_clustering_equals_the_plain_twin(ids: list[int], threshold: int, gap: int) -> None:
     words = source(1).random_raw(max(len(ids), 1))[: len(ids)]
     found = clustering.clustered(np.array(ids, dtype=np.int64), words, threshold, gap).tolist()

@@ -1,6 +1,8 @@
 """The trace in memory and in its two containers."""
 
+import hashlib
 import json
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -168,6 +170,18 @@ def test_content_hash_tells_every_part_of_the_content() -> None:
     ]
     assert len({base, *others}) == len(others) + 1
     assert hashed([1, 2, 3], [0, 1, 2, 2, 3], origin={"made": "otherwise"}) == base
+
+
+def test_content_hash_is_as_documented() -> None:
+    workload = Workload.from_arrays([1, 2, 3], [0, 1, 2, 2, 3], tables=TABLES, weights=[0.5, 1, 2])
+    said = (
+        '{"batch_sizes": [2], "lookups": 3, "mode": "sum", "order": "table", "origin": {}, "tables": '
+        '[{"dim": 16, "dtype": "fp32", "name": "a", "rows": 10}, {"dim": 16, "dtype": "fp32", "name": "b", '
+        '"rows": 5}], "version": 1, "weighted": true}'
+    )
+    parts = [struct.pack("<4q", 1, 1, 0, 1), struct.pack("<3q", 1, 2, 3), struct.pack("<3f", 0.5, 1, 2)]
+    digest = hashlib.sha256(said.encode() + b"".join(hashlib.sha256(part).digest() for part in parts))
+    assert workload.content_hash() == digest.hexdigest()
 
 
 def test_parquet_is_one_row_a_bag(tmp_path: Path) -> None:
