@@ -2,15 +2,15 @@
 
     python benchmarks/calibrate_histograms.py TARGETS.json LICENCE traces/histograms.json
 
-TARGETS.json holds, for each published trace, N lookups, U rows touched, T tables and, for each of 17 bins of the
-reuse factor ((0,1], (1,2], (2,4] ... (32768,inf)), rows_per_bin and mean_per_bin. Two laws are derived from it,
-both of integers only, so that drawing from them gives the same bits everywhere:
+TARGETS.json holds, for each published trace, N lookups, U rows touched, T tables and, for each of 17 bins of
+the reuse factor ((0,1], (1,2], (2,4] ... (32768,inf)), rows_per_bin and mean_per_bin. Two laws are derived
+from it, both of integers only, so that drawing from them gives the same bits everywhere:
 
-* `mixture`, for thinned traces: each row's accesses are Poisson with one of 70 log-spaced rates (accesses in the
-  published batch); how many rows have which rate is a non-negative least-squares fit to the shares of rows and
-  lookups in each bin. Rates below 0.3 cannot be told from rows never seen: 0.3 is the lowest.
-* `direct`, for large traces: how many rows have exactly which count. Within a bin, counts (at most 16 of them)
-  follow a power law whose exponent gives the bin's mean.
+* `mixture`, for thinned traces: each row's accesses are Poisson with one of 70 log-spaced rates (accesses in
+  the published batch); how many rows have which rate is a non-negative least-squares fit to the shares of
+  rows and lookups in each bin. Rates below 0.3 cannot be told from rows never seen: 0.3 is the lowest.
+* `direct`, for large traces: how many rows have exactly which count. Within a bin, counts (at most 16 of
+  them) follow a power law whose exponent gives the bin's mean.
 
 Needs scipy, which the package itself does not.
 """

@@ -26,12 +26,12 @@ def _quantiles() -> Int64:
 def clustered(ids: Int64, words: Words, threshold: int, gap: int) -> Int64:
     """Reorder the accesses of one window.
 
-    ids: int64 [n]. words: raw random words [n]. threshold: probability of moving, in 2^-32. gap: mean distance,
-    in lookups. Each access but a row's first in the window is, with that probability, put an exponential gap
-    behind the access of its row before it; all others keep their order.
+    ids: int64 [n]. words: raw random words [n]. threshold: probability of moving, in 2^-32. gap: mean
+    distance, in lookups. Each access but a row's first in the window is, with that probability, put an
+    exponential gap behind the access of its row before it; all others keep their order.
     """
     grouped = np.argsort(ids, kind="stable")
-    rows = ids[grouped]
+    rows, words = ids[grouped], words[grouped]
     moved = np.zeros(len(ids), dtype=np.bool_)
     moved[1:] = rows[1:] == rows[:-1]
     moved &= (words >> np.uint64(32)).astype(np.int64) < threshold

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal, InvalidOperation
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import RecnmpError
 from ..workload import Piece, Table, Workload
-from ..workload.batch import PIECE_LOOKUPS
+from ..workload.batch import PIECE_LOOKUPS, Float32
 from ..workload.header import Header
 from .clustering import clustered
 from .histograms import NAMES, published
@@ -34,12 +34,12 @@ _IDS, _LENGTHS, _WEIGHTS, _CLUSTER, _ROWS, _POSITIONS = range(6)
 class Recipe:
     """All that decides a generated trace; kept in its origin.
 
-    law: "uniform", "zipf" or a published histogram. exponent: of zipf, a decimal text. method: "mixture" draws
-    each lookup from a popularity law, "direct" fixes how often each row is looked up, "auto" is direct for a
-    published histogram from 2 M lookups on. active_rows: rows of each table that can be looked up at all, None for
-    all (direct: decided by the histogram). pooling: (lowest, highest) lookups of a bag, each length as likely.
-    cluster: probability that a repeat access falls near the one before, cluster_gap: mean distance in lookups of
-    its table. Raises RecnmpError on values out of range.
+    law: "uniform", "zipf" or a published histogram. exponent: of zipf, a decimal text. method: "mixture"
+    draws each lookup from a popularity law, "direct" fixes how often each row is looked up, "auto" is direct
+    for a published histogram from 2 M lookups on. active_rows: rows of each table that can be looked up at
+    all, None for all (direct: decided by the histogram). pooling: (lowest, highest) lookups of a bag, each
+    length as likely. cluster: probability that a repeat access falls near the one before, cluster_gap: mean
+    distance in lookups of its table. Raises RecnmpError on values out of range.
     """
 
     law: str
@@ -93,24 +93,43 @@ def _decimal(field: str, text: str) -> Decimal:
     return value
 
 
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """How a recipe's lookups are shared out: of each table the lookups, and the law of its active rows.
+
+    method: "uniform", "zipf", "mixture" or "direct" (the groups' shares are then exact counts).
+    """
+
+    method: str
+    lookups: tuple[int, ...]
+    groups: tuple[Groups, ...]
+
+    @property
+    def active_rows(self) -> list[int]:
+        """Rows of each table that can be looked up at all."""
+        return [int(group.rows.sum()) for group in self.groups]
+
+
+def plan(recipe: Recipe) -> Plan:
+    """The plan of a recipe. Raises RecnmpError where a histogram drawn directly lacks rows."""
+    totals = tuple(_total(recipe, table) for table in range(recipe.tables))
+    method = _method(recipe, sum(totals))
+    return Plan(method, totals, tuple(_groups(recipe, totals, method)))
+
+
 def generate(recipe: Recipe) -> Workload:
     """The trace of a recipe, drawn anew, piece by piece, each time it is gone through.
 
-    The same recipe gives the same lookups on every machine. Raises RecnmpError where a histogram drawn directly
-    needs more rows than the tables have.
+    The same recipe gives the same lookups on every machine. Raises RecnmpError as `plan` does.
     """
-    totals = [_total(recipe, table) for table in range(recipe.tables)]
-    method = _method(recipe, sum(totals))
-    groups = _groups(recipe, totals, method)
-    active = [int(group.rows.sum()) for group in groups] if method == "direct" else None
-    origin = {"generator": asdict(recipe), "method": method}
-    origin["active_rows"] = active or [recipe.active_rows or recipe.rows] * recipe.tables
+    made = plan(recipe)
+    origin = {"generator": asdict(recipe), "method": made.method, "active_rows": made.active_rows}
     tables = tuple(
         Table(f"table{number}", recipe.rows, recipe.dim, recipe.dtype) for number in range(recipe.tables)
     )
     sizes = (recipe.batch_size,) * recipe.batches
-    header = Header(tables, sizes, sum(totals), recipe.order, "sum", recipe.weighted, origin)
-    return Workload(header, lambda: _pieces(recipe, totals, groups, method))
+    header = Header(tables, sizes, sum(made.lookups), recipe.order, "sum", recipe.weighted, origin)
+    return Workload(header, lambda: _pieces(recipe, made))
 
 
 def _method(recipe: Recipe, lookups: int) -> str:
@@ -122,7 +141,7 @@ def _method(recipe: Recipe, lookups: int) -> str:
     return "direct" if lookups >= DIRECT_FROM and recipe.active_rows is None else "mixture"
 
 
-def _groups(recipe: Recipe, totals: list[int], method: str) -> list[Groups]:
+def _groups(recipe: Recipe, totals: Sequence[int], method: str) -> list[Groups]:
     """For each table, how its lookups are shared out among its active rows."""
     active = recipe.active_rows or recipe.rows
     if method == "direct":
@@ -135,8 +154,8 @@ def _groups(recipe: Recipe, totals: list[int], method: str) -> list[Groups]:
             needed = int(group.rows.sum())
             if needed > recipe.rows:
                 raise RecnmpError(
-                    f"table {table}: {recipe.law} drawn directly for {totals[table]} lookups needs {needed} rows, "
-                    f"the table has {recipe.rows}: more rows, fewer lookups, or method mixture"
+                    f"table {table}: {recipe.law} drawn directly for {totals[table]} lookups needs "
+                    f"{needed} rows, the table has {recipe.rows}: more rows, fewer lookups, or method mixture"
                 )
         return groups
     if method == "mixture":
@@ -207,16 +226,17 @@ class _Lookups:
         self.drawn += count
 
 
-def _pieces(recipe: Recipe, totals: list[int], groups: list[Groups], method: str) -> Iterator[Piece]:
+def _pieces(recipe: Recipe, made: Plan) -> Iterator[Piece]:
     lengths = [_Lengths(recipe, table) for table in range(recipe.tables)]
     lookups = [
-        _Lookups(recipe, table, totals[table], groups[table], method) for table in range(recipe.tables)
+        _Lookups(recipe, table, total, groups, made.method)
+        for table, (total, groups) in enumerate(zip(made.lookups, made.groups, strict=True))
     ]
     weights = [source(recipe.seed, _WEIGHTS, table) for table in range(recipe.tables)]
     step = max(PIECE_LOOKUPS // max(recipe.pooling[1], 1), 1)
     for batch in range(recipe.batches):
         held: list[tuple[Int64, Int64]] = []
-        factors = []
+        factors: list[Float32] = []
         first = bag = size = 0
         for table in range(recipe.tables):
             for done in range(0, recipe.batch_size, step):
@@ -235,7 +255,7 @@ def _pieces(recipe: Recipe, totals: list[int], groups: list[Groups], method: str
 
 
 def _piece(
-    recipe: Recipe, batch: int, first: int, held: list[tuple[Int64, Int64]], factors: list[np.ndarray]
+    recipe: Recipe, batch: int, first: int, held: list[tuple[Int64, Int64]], factors: list[Float32]
 ) -> Piece:
     lengths = np.concatenate([lengths for lengths, _ in held])
     indices = np.concatenate([ids for _, ids in held])

@@ -1,4 +1,4 @@
-"""The published reuse histograms of production-like batches, and what is derived from them (histograms.json)."""
+"""The published reuse histograms of production-like batches, and laws derived from them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import lru_cache
 from importlib.resources import files
 
 NAMES = ("2021-base", "2021-x16", "2022")
+RATE_UNIT = 2**16  # of the mixture's rates
 
 
 @dataclass(frozen=True)
@@ -15,8 +16,8 @@ class Histogram:
     """One published trace, from facebookresearch/dlrm_datasets (MIT, notice in histograms.json).
 
     lookups, rows_touched: of the published batch. rows_per_bin, lookups_per_bin: 17 bins of the reuse factor,
-    (0,1], (1,2], (2,4] ... (32768,inf). mixture: (rate in 2^-16 accesses a published batch, rows in 2^-10);
-    direct: (count, rows in 2^-10); both from the most popular.
+    (0,1], (1,2], (2,4] ... (32768,inf). mixture: (rate in 1/RATE_UNIT accesses a published batch, rows in
+    2^-10); direct: (count, rows in 2^-10); both from the most popular.
     """
 
     name: str

@@ -34,7 +34,8 @@ class Groups:
     def locate(self, cells: Int64) -> Int64:
         """Which row each cell (int64, 0..total-1) belongs to."""
         group = np.searchsorted(self._ends, cells, side="right")
-        return self._first[group] + (cells - self._starts[group]) // self.share[group]
+        rows: Int64 = self._first[group] + (cells - self._starts[group]) // self.share[group]
+        return rows
 
 
 def uniform(active: int) -> Groups:
@@ -62,8 +63,8 @@ def zipf(active: int, exponent: Decimal) -> Groups:
 def thinned(law: Iterable[tuple[int, int]], active: int) -> Groups:
     """`active` rows whose popularities follow a law of (rate, rows), most popular first.
 
-    Row j takes the mean rate of the j-th of `active` equal slices of the law, so that the shares of popular and
-    rare rows hold for any number of rows.
+    Row j takes the mean rate of the j-th of `active` equal slices of the law, so that the shares of popular
+    and rare rows hold for any number of rows.
     """
     law = list(law)
     slice_rows = sum(rows for _, rows in law)

@@ -72,8 +72,8 @@ def as_ids(values: npt.ArrayLike, source: str, what: str = "indices") -> Int64:
 def as_weights(values: npt.ArrayLike, lookups: int, source: str) -> Float32:
     """Weights as a contiguous float32 array [lookups]; wider floats are rounded to nearest.
 
-    NaN and infinities pass. Raises RecnmpError on another length, other types, and a finite value that float32
-    would turn infinite.
+    NaN and infinities pass. Raises RecnmpError on another length, other types, and a finite value that
+    float32 would turn infinite.
     """
     array = np.asarray(values)
     if array.shape != (lookups,):
@@ -125,7 +125,8 @@ def as_offsets(values: npt.ArrayLike, bags: int | None, lookups: int, source: st
         raise RecnmpError(f"{source}: there are {len(array)} offsets, allowed is T*B+1 = {bags + 1}{guess}")
     if array[-1] != lookups:
         raise RecnmpError(
-            f"{source}: offsets: the last one (position {len(array) - 1}) is {array[-1]}, allowed is N = {lookups}"
+            f"{source}: offsets: the last one (position {len(array) - 1}) is {array[-1]}, "
+            f"allowed is N = {lookups}"
         )
     return array
 
@@ -163,7 +164,8 @@ def check_piece(
 ) -> Piece:
     """The piece itself if all ids are within 0..rows-1, else a repaired copy, counted in `counts`.
 
-    Raises RecnmpError at the first id out of range that `repair` does not allow, and on pruned rows in a mean.
+    Raises RecnmpError at the first id out of range that `repair` does not allow, and on pruned rows in a
+    mean.
     """
     ends = np.zeros(len(piece.lengths) + 1, dtype=np.int64)
     np.cumsum(piece.lengths, out=ends[1:])
@@ -228,5 +230,6 @@ def _out_of_range(
         hint = ": if it marks a pruned row, allow it with pruned"
     return (
         f"{source}: table {number} ({table.name!r}), batch {piece.batch}, bag of sample {sample}, "
-        f"position {position - int(ends[local])}: row {value} is out of range, allowed is 0..{table.rows - 1}{hint}"
+        f"position {position - int(ends[local])}: row {value} is out of range, "
+        f"allowed is 0..{table.rows - 1}{hint}"
     )

@@ -1,8 +1,8 @@
 """Traces as Parquet: one row a bag, sorted by batch, table and sample.
 
-Columns: batch int32, table int32, sample int32, indices large_list<int64>, weights large_list<float32> (only if
-the trace is weighted). The header is JSON under the key `recnmp` of the file's metadata. Row groups hold at most
-8 M lookups, so that both ends can stream.
+Columns: batch int32, table int32, sample int32, indices large_list<int64>, weights large_list<float32> (only
+if the trace is weighted). The header is JSON under the key `recnmp` of the file's metadata. Row groups hold
+at most 8 M lookups, so that both ends can stream.
 """
 
 from __future__ import annotations
@@ -141,7 +141,8 @@ class _Cursor:
             if len(bad):
                 at = int(bad[0])
                 raise RecnmpError(
-                    f"{self.path}: row {self.row + at}: {weight_lengths[at]} weights for {lengths[at]} lookups"
+                    f"{self.path}: row {self.row + at}: {weight_lengths[at]} weights "
+                    f"for {lengths[at]} lookups"
                 )
         places = [table[name].to_numpy().astype(np.int64) for name in ("batch", "table", "sample")]
         ends = np.zeros(len(lengths) + 1, dtype=np.int64)
@@ -167,7 +168,8 @@ class _Cursor:
         yield from self._skip_empty()
         if self.batch < len(self.header.batch_sizes):
             raise RecnmpError(
-                f"{self.path}: ends at batch {self.batch}, bag {self.bag}: {self.row} bags of {self._bags()} announced"
+                f"{self.path}: ends at batch {self.batch}, bag {self.bag}: "
+                f"{self.row} bags of {self._bags()} announced"
             )
         if self.lookups != self.header.lookups:
             raise RecnmpError(f"{self.path}: has {self.lookups} lookups, {self.header.lookups} announced")

@@ -21,8 +21,8 @@ class Table:
     """One embedding table.
 
     name: unique within a workload. rows: number of rows, ids are 0..rows-1. dim: elements a row.
-    dtype: "fp32", "fp16", "int8" or "int4" (the last two row-wise quantised, scale and bias stored in the row).
-    Raises RecnmpError on an empty name, rows or dim below 1 or beyond 64 bits, an unknown dtype.
+    dtype: "fp32", "fp16", "int8" or "int4" (the last two row-wise quantised, scale and bias stored in the
+    row). Raises RecnmpError on an empty name, rows or dim below 1 or beyond 64 bits, an unknown dtype.
     """
 
     name: str

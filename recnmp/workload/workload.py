@@ -96,22 +96,23 @@ class Workload:
             whole.update(digest.digest())
         return whole.hexdigest()
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], progress: Callable[[int], object] | None = None) -> None:
         """Write `.parquet` (streams) or `.npz` by the name's ending; the file is whole or not there.
 
+        progress: called with the number of lookups of each piece as it passes.
         Raises RecnmpError on another ending or a place that cannot be written.
         """
         target = Path(path)
         write = _writer(target)
         with replacing(target) as temporary:
-            write(temporary, self.header, self.pieces())
+            write(temporary, self.header, watched(self.pieces(), progress))
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Workload:
         """A trace that `save` wrote; Parquet streams at each use, `.npz` is read at once.
 
-        Raises RecnmpError naming what the file is if it is no trace, and where it is truncated, damaged or out of
-        range: at once for `.npz`, while streaming for Parquet.
+        Raises RecnmpError naming what the file is if it is no trace, and where it is truncated, damaged or
+        out of range: at once for `.npz`, while streaming for Parquet.
         """
         file = Path(path)
         kind = sniff(file)
@@ -178,12 +179,12 @@ class Workload:
     ) -> Workload:
         """A trace from arrays in table-major form.
 
-        indices: integers [N]. offsets: [bags+1], or lengths: [bags], one of the two; the bags of several batches
-        follow each other. batch_size: of every batch, or a list, one each; None: all is one batch.
+        indices: integers [N]. offsets: [bags+1], or lengths: [bags], one of the two; the bags of several
+        batches follow each other. batch_size: of every batch, or a list, one each; None: all is one batch.
         weights: real numbers [N]. Native int64 and float32 arrays are not copied (and must not be changed
         afterwards); others are widened, float64 weights rounded to float32.
-        Raises RecnmpError, naming `name`, table, batch, bag, position, value and allowed range, on any array that
-        contradicts the form, ids out of range (unless repaired), float ids, and weights with mode mean.
+        Raises RecnmpError, naming `name`, table, batch, bag, position, value and allowed range, on any array
+        that contradicts the form, ids out of range (unless repaired), float ids, and weights with mode mean.
         """
         tables = tuple(tables)
         ids = as_ids(indices, name)
@@ -203,6 +204,14 @@ class Workload:
         return Workload.from_batches(
             tables, batches, order=order, mode=mode, repair=repair, origin=origin, name=name
         )
+
+
+def watched(pieces: Iterator[Piece], progress: Callable[[int], object] | None) -> Iterator[Piece]:
+    """The same pieces; `progress` hears the lookups of each once its user asks for the next."""
+    for piece in pieces:
+        yield piece
+        if progress is not None:
+            progress(len(piece.indices))
 
 
 def _writer(path: Path) -> Callable[[Path, Header, Iterator[Piece]], None]:
@@ -248,6 +257,7 @@ def _batch_sizes(
     if bags % a_batch:
         what = f"T*B = {n_tables}*{batch_size}" if batch_size else f"T = {n_tables}"
         raise RecnmpError(
-            f"{name}: {bags} bags ({bags + 1} offsets), allowed is T*B+1 offsets: a multiple of {what}, and one"
+            f"{name}: {bags} bags ({bags + 1} offsets), allowed is T*B+1 offsets: "
+            f"a multiple of {what}, and one"
         )
     return (batch_size,) * (bags // a_batch) if batch_size else (bags // n_tables,)
