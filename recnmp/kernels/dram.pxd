@@ -4,7 +4,7 @@
 #     from .dram cimport ACT, PRE, PREA, RD, REF, Device, earliest, issue
 #     cdef Device d                      # made in Python: Device(TimingTable(rows), ranks, bankgroups, banks)
 #     clk >= earliest(d, ACT, rank, group, bank)   # first legal clock by the rules; asks, changes nothing
-#     issue(d, ACT, rank, group, bank, row, clk)   # the one mutation; the caller has checked earliest and state
+#     issue(d, ACT, rank, group, bank, row, clk)   # the one mutation; the caller has checked earliest
 # Places are flat: group = rank * bankgroups + bankgroup, bank = group * banks + bank in its group.
 # PREA and REF look only at the rank: pass any group and bank (0). With one rank and rows of scope "rank"
 # it is the device of a rank-NMP: rank = 0, group = bankgroup, bank = bankgroup * banks + bank.
@@ -99,7 +99,9 @@ cdef inline void put_off(int64_t* first_legal, Waits* waits, int64_t clk) noexce
             first_legal[waits.wait[i].following] = then
 
 
-cdef inline void issue(Device d, int command, int rank, int group, int bank, int row, int64_t clk) noexcept nogil:
+cdef inline void issue(
+    Device d, int command, int rank, int group, int bank, int row, int64_t clk
+) noexcept nogil:
     cdef int other, i, first
     put_off(&d.by_channel[d.bus_of[rank] * N_COMMANDS], &d.table.waits[CHANNEL][command], clk)
     put_off(&d.by_rank[rank * N_COMMANDS], &d.table.waits[RANK][command], clk)

@@ -3,6 +3,7 @@ from enum import IntFlag
 
 from ..timing import Rule
 
+
 class Command(IntFlag):
     ACT = 0
     PRE = 1
@@ -13,8 +14,10 @@ class Command(IntFlag):
     WRA = 6
     REF = 7
 
+
 class TimingTable:
     def __init__(self, rows: Iterable[Rule], commands: Sequence[str] = ...) -> None: ...
+
 
 class Device:
     table: TimingTable

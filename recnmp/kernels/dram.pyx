@@ -7,7 +7,7 @@ inline C functions for the other kernels; here are the Python forms, used by tes
 import numpy as np
 
 LEVELS = ("channel", "rank", "other_ranks", "bankgroup", "bank")
-COMMANDS = ("ACT", "PRE", "PREA", "RD", "WR", "RDA", "WRA", "REF")
+COMMANDS = tuple(command.name for command in Command)
 WHOLE_RANK = ("PREA", "REF")
 
 # before any command: earlier than any clock, far from overflow when clocks are added
@@ -17,9 +17,9 @@ NEVER = -(2**62)
 cdef class TimingTable:
     """Gaps by level and preceding command, from any rows with the attributes of `recnmp.timing.Rule`.
 
-    Of several rows for the same level and commands the longest binds. A window above 1 is known for ACT after
-    ACT in a rank only (the four-activate window); ValueError for any other, and for a bank or bank group row
-    that names a command of a whole rank.
+    Of several rows for the same level and commands the longest binds. A window above 1 is known for ACT
+    after ACT in a rank only (the four-activate window); ValueError for any other, and for a bank or bank
+    group row that names a command of a whole rank.
     `commands` keeps only rows between these: a controller that never issues RDA need not wait for it.
     """
 
@@ -57,7 +57,7 @@ cdef class TimingTable:
 
 
 cdef class Device:
-    """The banks of a channel (or of one rank inside a DIMM) and when each command is next legal at each place.
+    """Banks of a channel (or of one rank inside a DIMM), and when each command is next legal at each place.
 
     `table` is a TimingTable; `ranks`, `bankgroups` a rank and `banks` a bank group are at least 1. All banks
     start closed, with no rule pending. `ranks_per_bus` consecutive ranks share a command and data bus (all of
