@@ -197,6 +197,11 @@ def load_system(
     return build(layers)
 
 
+def with_layers(config: SystemConfig, layers: Sequence[Layer]) -> SystemConfig:
+    """A system with more layers over it."""
+    return build([Layer(config.model_dump(), config.name), *layers]) if layers else config
+
+
 def to_toml(config: SystemConfig) -> str:
     """The whole configuration as TOML text that `load_system` reads back to an equal one."""
     lines = [f'name = "{config.name}"', f'kind = "{config.kind}"']
