@@ -59,7 +59,7 @@ def _draw_latency(axes: Axes, runs: Sequence[Mapping[str, Any]]) -> None:
     axes.bar_label(bars, [_label(value["mean"]) for value in values], padding=-14, color="white", fontsize=9)
     axes.set_ylabel("batch latency, mean (µs)")
     axes.set_title("batch latency")
-    axes.set_ylim(0, 1.15 * max([*means, *top, 1e-9]))
+    axes.set_ylim(0, 1.25 * max([*means, *top, 1e-9]))  # room for the legend
     axes.legend(fontsize=8, frameon=False, loc="upper right")
     _tidy(axes)
 

@@ -97,6 +97,7 @@ class Result:
             "system": self.config.name,
             "kind": self.config.kind,
             "config": self.config.model_dump(),
+            "timing": self.config.dram.timings().model_dump(),
             "baseline": self.baseline,
             "batches": self.batches,
             "lookups": self.lookups,
