@@ -10,7 +10,7 @@ from .rank_nmp cimport RankNmp
 from .vocabulary cimport GROUPS, NEVER
 
 cdef enum:
-    TREE_BURSTS, TREE_ADDS
+    TREE_BURSTS, TREE_ADDS  # additions of elements
     N_DIMM_COUNTERS
 
 DIMM_COUNTERS = ("tree_bursts", "tree_adds")
@@ -99,7 +99,7 @@ cdef class DimmNmp:
                 if inputs:
                     dimm.present[start] |= 1 << tag
                     bursts += width
-                    self.counters[TREE_ADDS] += (inputs - 1) * width
+                    self.counters[TREE_ADDS] += (inputs - 1) * self.ranks.rank[first].dim[start]
             self.counters[TREE_BURSTS] += bursts
             dimm.tree_free = clk + bursts
             dimm.ready[start] = clk + self.tree_clocks + 1
@@ -110,4 +110,4 @@ cdef class DimmNmp:
 
     cdef int width(self, int d, int group) noexcept nogil:
         """Element groups of the group's vectors."""
-        return self.ranks.rank[d * self.ranks_per_dimm].groups_of[group]
+        return (self.ranks.rank[d * self.ranks_per_dimm].dim[group] + 15) // 16

@@ -25,7 +25,7 @@ cdef struct Rank:
     int32_t release_head, release_count  # entries whose last burst is on its way
     int32_t valid  # a bit a tag: its partial sum has an operand
     int32_t unfinished[GROUPS]  # LOOKUPs decoded, not all bursts read
-    int16_t groups_of[GROUPS]  # element groups a vector has, from CONFIG
+    int16_t dim[GROUPS]  # elements of a vector, from CONFIG
     int64_t ended[GROUPS]  # clock on which END was popped, NEVER before
     int64_t last_in[GROUPS]  # clock on which the group's last burst entered the datapath
     int64_t done[GROUPS]  # first clock on which `done` is visible as set, NEVER if not known

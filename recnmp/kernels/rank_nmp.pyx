@@ -185,7 +185,7 @@ cdef class RankNmp:
         elif head.opcode == CONFIG:
             if rank.done[group] <= clk:
                 return False
-            rank.groups_of[group] = (head.dim + 15) // 16
+            rank.dim[group] = head.dim
             rank.valid &= ~(((1 << self.tags_per_group) - 1) << (group * self.tags_per_group))
             self.counters[r, CONFIGS] += 1
         else:
