@@ -35,6 +35,12 @@ cdef struct RankQueue:
     uint64_t banks[N_KINDS]
     int64_t look_at[N_KINDS]
 
+# the oldest ready candidate so far
+cdef struct Found:
+    int64_t age
+    int64_t rest         # first clock worth a look at the others of its rank and kind
+    int32_t queue, rank, kind, bank_queue
+
 cdef class HostController:
     cdef readonly Device device
     cdef readonly int64_t clk
@@ -45,7 +51,9 @@ cdef class HostController:
     cdef Slot[::1] slots
     cdef BankQueue[::1] bank_queues   # [queue * n_banks + bank]
     cdef RankQueue[::1] rank_queues   # [queue * ranks + rank]
+    cdef int64_t[::1] rank_look_at    # [queue * ranks + rank]: least look_at but that of ACTIVE
     cdef int32_t[::1] active_count    # by rank
+    cdef uint64_t active_ranks[2]     # by queue: ranks with an active request
     cdef int32_t free_slot            # free slots are chained by `next`
     cdef int64_t next_age
     cdef int64_t waiting[2]
@@ -65,7 +73,7 @@ cdef class HostController:
     # batch
     cdef const int64_t[:, ::1] requests
     cdef int64_t[::1] done
-    cdef bint accepted                # whether a request was accepted a clock ago
+    cdef int64_t offer_at             # clock at which to offer the next request
     cdef int64_t start, n_requests, next_request, unfinished, last_datum
     # observation
     cdef int64_t[::1] counters
@@ -76,7 +84,9 @@ cdef class HostController:
 
     cdef bint tick(self) noexcept nogil
     cdef void skip(self, int64_t limit) noexcept nogil
-    cdef bint accept(self) noexcept nogil
+    cdef void accept(self) noexcept nogil
+    cdef void advance(self) noexcept nogil
+    cdef int64_t offer_now(self) noexcept nogil
     cdef int32_t find_write(self, int32_t bank, int32_t row, int32_t column, uint64_t* bucket) noexcept nogil
     cdef void forget_write(self, int32_t slot) noexcept nogil
     cdef bint serve_active(self, int64_t clk) noexcept nogil

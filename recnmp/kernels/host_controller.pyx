@@ -109,9 +109,11 @@ cdef class HostController:
         empty = np.zeros(2 * self.ranks, RANK_QUEUE)
         empty["look_at"] = FAR
         self.rank_queues = empty
+        self.rank_look_at = np.full(2 * self.ranks, FAR, np.int64)
         self.active_count = np.zeros(self.ranks, np.int32)
         self.capacity = [read_queue, write_queue]
         self.active_look_at = FAR
+        self.offer_at = FAR
         self.queue_look_at = [FAR, FAR]
         size = 1 << (2 * int(write_queue) - 1).bit_length()
         self.buckets = np.full(size, NONE, np.int32)
@@ -132,7 +134,8 @@ cdef class HostController:
     cdef bint tick(self) noexcept nogil:
         """One clock; returns whether a command was issued."""
         cdef int64_t clk
-        self.accepted = self.accept()
+        if self.clk >= self.offer_at:
+            self.accept()
         self.clk += 1
         clk = self.clk
         if clk >= self.next_refresh:
@@ -152,52 +155,38 @@ cdef class HostController:
 
     cdef void skip(self, int64_t limit) noexcept nogil:
         """After a clock without a command: jump to just before the next at which anything can happen."""
-        cdef int64_t act_at = self.next_refresh, offer_at = FAR, first
-        if self.active_look_at < act_at:
-            act_at = self.active_look_at
+        cdef int64_t act_at = min(self.next_refresh, self.active_look_at)
         if self.refreshes_due == 0:
-            if self.queue_look_at[self.write_mode] < act_at:
-                act_at = self.queue_look_at[self.write_mode]
+            act_at = min(act_at, self.queue_look_at[self.write_mode])
         elif self.device.open_banks[self.refresh_rank] == 0:
             act_at = min(act_at, rank_earliest(self.device, REF, self.refresh_rank))
         elif self.active_count[self.refresh_rank] == 0:
             act_at = min(act_at, rank_earliest(self.device, PREA, self.refresh_rank))
-        if self.next_request < self.n_requests:
-            first = self.start + self.requests[self.next_request, 0]
-            if first >= self.clk or self.accepted:
-                offer_at = max(first, self.clk)
-            elif self.requests[self.next_request, 1] == READ_QUEUE and self.outstanding:
-                if self.in_flight >= self.outstanding and self.arrivals_count:
-                    offer_at = self.arrivals[self.arrivals_head]
-            # else it was offered a clock ago and refused: its queue is full, room comes with a command
-        # the clock at which a request is offered is the one before the controller acts
-        first = min(min(act_at - 1, offer_at), limit)
-        if first > self.clk:
-            self.clk = first
+        # requests are offered at the clock before the one at which the controller acts
+        act_at = min(min(act_at - 1, self.offer_at), limit)
+        if act_at > self.clk:
+            self.clk = act_at
 
-    cdef bint accept(self) noexcept nogil:
-        """Accept, forward or merge the next request if it can be; returns whether it was."""
-        cdef const int64_t* request
+    cdef void accept(self) noexcept nogil:
+        """Accept, forward or merge the next request if there is room; sets when to offer again."""
+        cdef const int64_t* request = &self.requests[self.next_request, 0]
         cdef BankQueue* bank_queue
         cdef Slot* slot
         cdef int32_t s, bank, row, column, same
         cdef uint64_t bucket = 0
-        cdef int queue
-        if self.next_request == self.n_requests:
-            return False
-        request = &self.requests[self.next_request, 0]
-        if self.start + request[0] > self.clk:
-            return False
-        queue = request[1] != 0
+        cdef int queue = request[1] != 0
         if queue == READ_QUEUE and self.outstanding:
             while self.arrivals_count and self.arrivals[self.arrivals_head] <= self.clk:
                 self.arrivals_head = self.arrivals_head + 1 if self.arrivals_head < self.outstanding else 0
                 self.arrivals_count -= 1
                 self.in_flight -= 1
             if self.in_flight >= self.outstanding:
-                return False
+                # with none on its way, the next RD tells
+                self.offer_at = self.arrivals[self.arrivals_head] if self.arrivals_count else FAR
+                return
         if self.waiting[queue] >= self.capacity[queue] and self.waiting[WRITE_QUEUE] == 0:
-            return False
+            self.offer_at = FAR   # until a request leaves its queue
+            return
         bank = <int32_t>((request[2] * self.device.bankgroups + request[3]) * self.device.banks + request[4])
         row = <int32_t>request[5]
         column = <int32_t>request[6]
@@ -215,11 +204,12 @@ cdef class HostController:
                 self.counters[WRITES_MERGED] += 1
                 self.counters[WRITE_REQUESTS] += 1
             if same != NONE:
-                self.next_request += 1
                 self.unfinished -= 1
-                return True
+                self.advance()
+                return
             if self.waiting[queue] >= self.capacity[queue]:
-                return False
+                self.offer_at = FAR
+                return
         s = self.free_slot
         slot = &self.slots[s]
         self.free_slot = slot.next
@@ -232,7 +222,7 @@ cdef class HostController:
         slot.next = NONE
         self.waiting[queue] += 1
         self.counters[READ_REQUESTS + queue] += 1
-        self.next_request += 1
+        self.advance()
         if queue == WRITE_QUEUE:
             slot.chain = self.buckets[bucket]
             self.buckets[bucket] = s
@@ -257,7 +247,13 @@ cdef class HostController:
         elif bank_queue.slot[CONFLICT] == NONE:
             bank_queue.slot[CONFLICT], bank_queue.age[CONFLICT] = s, slot.age
             self.propose(queue, bank, CONFLICT)
-        return True
+
+    cdef void advance(self) noexcept nogil:
+        """To the next request of the batch: it is offered from its time on, one request a clock."""
+        self.next_request += 1
+        self.offer_at = FAR
+        if self.next_request < self.n_requests:
+            self.offer_at = max(self.start + self.requests[self.next_request, 0], self.clk + 1)
 
     cdef int32_t find_write(self, int32_t bank, int32_t row, int32_t column, uint64_t* bucket) noexcept nogil:
         """The waiting write of an address, NONE if there is none; also the address's bucket."""
@@ -282,22 +278,26 @@ cdef class HostController:
 
     cdef bint serve_active(self, int64_t clk) noexcept nogil:
         """Issue RD or WR for the oldest active request that is ready."""
-        cdef int64_t best_age = FAR, next_look = FAR
-        cdef int32_t best = NONE
-        cdef int queue, best_queue = 0, rank
-        cdef RankQueue* candidates
+        cdef Found found
+        cdef int64_t next_look = FAR
+        cdef int queue
+        cdef uint64_t ranks
+        found.age = FAR
         for queue in range(2):
-            for rank in range(self.ranks):
-                candidates = &self.rank_queues[queue * self.ranks + rank]
-                if candidates.look_at[ACTIVE] <= clk:
-                    if oldest_ready(self, queue, rank, ACTIVE, WR if queue else RD, clk, &best_age, &best):
-                        best_queue = queue
-                next_look = min(next_look, candidates.look_at[ACTIVE])
+            ranks = self.active_ranks[queue]
+            while ranks:
+                scan(self, queue, lowest_bit(ranks), ACTIVE, WR if queue else RD, clk, &found)
+                ranks &= ranks - 1
+        if found.age < FAR:
+            self.rank_queues[found.queue * self.ranks + found.rank].look_at[ACTIVE] = found.rest
+            self.column(found.queue, self.bank_queues[found.bank_queue].slot[ACTIVE], True, clk)
+        for queue in range(2):
+            ranks = self.active_ranks[queue]
+            while ranks:
+                next_look = min(next_look, look_from(self, queue, lowest_bit(ranks), ACTIVE, WR if queue else RD))
+                ranks &= ranks - 1
         self.active_look_at = next_look
-        if best == NONE:
-            return False
-        self.column(best_queue, best, True, clk)
-        return True
+        return found.age < FAR
 
     cdef bint serve_refresh(self, int64_t clk) noexcept nogil:
         """Issue PREA or REF for the head of the due refreshes, if it is ready."""
@@ -320,34 +320,36 @@ cdef class HostController:
 
     cdef bint serve_queue(self, int queue, int64_t clk) noexcept nogil:
         """Issue the next command of the oldest ready request of a queue."""
-        cdef int64_t best_age = FAR, next_look = FAR
-        cdef int32_t best = NONE
-        cdef int best_kind = 0, rank
+        cdef Found found
+        cdef int64_t next_look = FAR, look
+        cdef int rank
+        cdef int32_t slot
         cdef RankQueue* candidates
+        found.age = FAR
         for rank in range(self.ranks):
-            candidates = &self.rank_queues[queue * self.ranks + rank]
-            if candidates.look_at[FIRST] <= clk:
-                if oldest_ready(self, queue, rank, FIRST, ACT, clk, &best_age, &best):
-                    best_kind = FIRST
-            next_look = min(next_look, candidates.look_at[FIRST])
-            if candidates.look_at[CONFLICT] <= clk:
-                if oldest_ready(self, queue, rank, CONFLICT, PRE, clk, &best_age, &best):
-                    best_kind = CONFLICT
-            next_look = min(next_look, candidates.look_at[CONFLICT])
-            if candidates.look_at[HIT] <= clk:
-                if oldest_ready(self, queue, rank, HIT, WR if queue else RD, clk, &best_age, &best):
-                    best_kind = HIT
-            next_look = min(next_look, candidates.look_at[HIT])
+            if self.rank_look_at[queue * self.ranks + rank] <= clk:
+                scan(self, queue, rank, FIRST, ACT, clk, &found)
+                scan(self, queue, rank, CONFLICT, PRE, clk, &found)
+                scan(self, queue, rank, HIT, WR if queue else RD, clk, &found)
+        if found.age < FAR:
+            self.rank_queues[queue * self.ranks + found.rank].look_at[found.kind] = found.rest
+            slot = self.bank_queues[found.bank_queue].slot[found.kind]
+            if found.kind == FIRST:
+                self.activate(queue, slot, clk)
+            elif found.kind == CONFLICT:
+                self.precharge(slot, clk)
+            else:
+                self.column(queue, slot, False, clk)
+        for rank in range(self.ranks):
+            look = self.rank_look_at[queue * self.ranks + rank]
+            if look <= clk:
+                candidates = &self.rank_queues[queue * self.ranks + rank]
+                look = min(candidates.look_at[CONFLICT], candidates.look_at[HIT])
+                look = min(look, look_from(self, queue, rank, FIRST, ACT))
+                self.rank_look_at[queue * self.ranks + rank] = look
+            next_look = min(next_look, look)
         self.queue_look_at[queue] = next_look
-        if best == NONE:
-            return False
-        if best_kind == FIRST:
-            self.activate(queue, best, clk)
-        elif best_kind == CONFLICT:
-            self.precharge(best, clk)
-        else:
-            self.column(queue, best, False, clk)
-        return True
+        return found.age < FAR
 
     # --- what a command changes ---
 
@@ -367,6 +369,9 @@ cdef class HostController:
         if kind == ACTIVE:
             self.active_look_at = min(self.active_look_at, first)
         else:
+            self.rank_look_at[queue * self.ranks + rank] = min(
+                self.rank_look_at[queue * self.ranks + rank], first
+            )
             self.queue_look_at[queue] = min(self.queue_look_at[queue], first)
 
     cdef void bank_opened(self, int queue, int32_t bank, int32_t row) noexcept nogil:
@@ -412,8 +417,15 @@ cdef class HostController:
         else:
             self.slots[gone.next].previous = gone.previous
         self.waiting[queue] -= 1
+        self.offer_at = self.offer_now()
         if queue == WRITE_QUEUE:
             self.forget_write(slot)
+
+    cdef inline int64_t offer_now(self) noexcept nogil:
+        """When to offer the next request, now that there may be room for it."""
+        if self.next_request == self.n_requests:
+            return FAR
+        return max(self.start + self.requests[self.next_request, 0], self.clk)
 
     cdef void activate(self, int queue, int32_t slot, int64_t clk) noexcept nogil:
         cdef Slot* request = &self.slots[slot]
@@ -424,6 +436,7 @@ cdef class HostController:
         self.command(ACT, self.rank_of[bank], bank, request.row, NONE, clk)
         self.unlink(queue, slot)
         self.active_count[self.rank_of[bank]] += 1
+        self.active_ranks[queue] |= <uint64_t>1 << self.rank_of[bank]
         bank_queue.slot[ACTIVE], bank_queue.age[ACTIVE] = slot, request.age
         self.propose(queue, bank, ACTIVE)
         self.bank_opened(READ_QUEUE, bank, request.row)
@@ -455,8 +468,11 @@ cdef class HostController:
                 s = <int32_t>(self.arrivals_head + self.arrivals_count)
                 self.arrivals[s if s <= self.outstanding else s - self.outstanding - 1] = done
                 self.arrivals_count += 1
+                self.offer_at = self.offer_now()
         if active:
             self.rank_queues[queue * self.ranks + rank].banks[ACTIVE] &= others
+            if self.rank_queues[queue * self.ranks + rank].banks[ACTIVE] == 0:
+                self.active_ranks[queue] &= ~(<uint64_t>1 << rank)
             bank_queue.slot[ACTIVE] = NONE
             self.active_count[rank] -= 1
             if self.bank_queues[bank].slot[CONFLICT] != NONE:
@@ -474,6 +490,7 @@ cdef class HostController:
                 self.rank_queues[queue * self.ranks + rank].banks[HIT] &= others
             else:
                 bank_queue.age[HIT] = self.slots[s].age
+                self.propose(queue, bank, HIT)
         request.next = self.free_slot
         self.free_slot = slot
 
@@ -533,6 +550,7 @@ cdef class HostController:
         self.done = np.full(n, NONE, np.int64)
         self.requests, self.start = requests, start
         self.n_requests, self.unfinished, self.next_request = n, n, 0
+        self.offer_at = self.offer_now()
         self.last_datum = start
 
     def run(self, bint skipping=True, progress=None):
@@ -583,30 +601,51 @@ cdef class HostController:
         self.counters[:] = 0
 
 
-cdef inline bint oldest_ready(
-    HostController c, int queue, int rank, int kind, int command, int64_t clk, int64_t* age, int32_t* slot
+cdef inline void scan(
+    HostController c, int queue, int rank, int kind, int command, int64_t clk, Found* found
 ) noexcept nogil:
-    """Among a rank's candidates of a kind, one that is ready and older than `age`; renews look_at."""
+    """Look for a rank's oldest ready candidate of a kind, if it is older than what was found; renew look_at."""
     cdef RankQueue* candidates = &c.rank_queues[queue * c.ranks + rank]
     cdef uint64_t banks = candidates.banks[kind]
-    cdef int64_t rank_first = rank_earliest(c.device, command, rank)
-    cdef int64_t first, look_at = FAR
-    cdef int32_t bank
-    cdef bint found = False
+    cdef int64_t first, age, later = FAR, best_age = FAR
+    cdef int32_t bank, best = 0, ready = 0
     cdef BankQueue* bank_queue
-    if banks == 0 or rank_first > clk:
-        candidates.look_at[kind] = rank_first if banks else FAR
-        return False
+    cdef int64_t* by_bank
+    cdef int64_t* by_group
+    cdef int32_t* group_of
+    if candidates.look_at[kind] > clk:
+        return
+    first = rank_earliest(c.device, command, rank) if banks else FAR
+    if first > clk:
+        candidates.look_at[kind] = first
+        return
+    bank_queue = &c.bank_queues[queue * c.n_banks + rank * c.rank_banks]
+    by_bank = &c.device.by_bank[rank * c.rank_banks * N_COMMANDS]
+    by_group = &c.device.by_group[0]
+    group_of = &c.group_of[rank * c.rank_banks]
     while banks:
-        bank = rank * c.rank_banks + lowest_bit(banks)
+        bank = lowest_bit(banks)
         banks &= banks - 1
-        first = bank_earliest(c.device, command, c.group_of[bank], bank)
-        look_at = min(look_at, first)
+        first = max(by_bank[bank * N_COMMANDS + command], by_group[group_of[bank] * N_COMMANDS + command])
         if first <= clk:
-            bank_queue = &c.bank_queues[queue * c.n_banks + bank]
-            if bank_queue.age[kind] < age[0]:
-                age[0] = bank_queue.age[kind]
-                slot[0] = bank_queue.slot[kind]
-                found = True
-    candidates.look_at[kind] = look_at
-    return found
+            ready += 1
+            age = bank_queue[bank].age[kind]
+            best = bank if age < best_age else best
+            best_age = min(age, best_age)
+        else:
+            later = min(later, first)
+    candidates.look_at[kind] = clk if ready else later
+    if best_age < found.age:
+        found.age = best_age
+        found.queue, found.rank, found.kind = queue, rank, kind
+        found.bank_queue = queue * c.n_banks + rank * c.rank_banks + best
+        found.rest = clk if ready > 1 else later
+
+
+cdef inline int64_t look_from(HostController c, int queue, int rank, int kind, int command) noexcept nogil:
+    """A rank's look_at of a kind, raised to what the rank allows."""
+    cdef RankQueue* candidates = &c.rank_queues[queue * c.ranks + rank]
+    cdef int64_t first = rank_earliest(c.device, command, rank)
+    if candidates.look_at[kind] < first:
+        candidates.look_at[kind] = first
+    return candidates.look_at[kind]
