@@ -13,8 +13,6 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from ..energy import PARTS
-from ..result import FIGURE_MARK
-from ..workload import replacing
 from .summary_table import title
 
 # Colours of Okabe and Ito, told apart by colour-blind readers too; a part keeps its colour in every figure.
@@ -28,12 +26,13 @@ _PART_COLOURS = dict(
 _BASELINE, _SYSTEM = "#999999", "#0072B2"
 
 
-def draw(document: Mapping[str, Any], path: Path) -> None:
-    """Draw a result document as PNG; the file is whole or not there.
+def draw(document: Mapping[str, Any], path: Path, software: str) -> None:
+    """Draw a result document as PNG.
 
     Args:
         document: `Comparison.as_json()`, or a `result.json` that was read.
         path: the file.
+        software: goes into the file's metadata under that name.
     """
     runs = document["runs"]
     figure = Figure(figsize=(max(11.0, 3.2 + 2.2 * len(runs)), 4.9), layout="constrained")
@@ -46,8 +45,7 @@ def draw(document: Mapping[str, Any], path: Path) -> None:
     _draw_energy(energy, runs)
     counts = "\n".join(dict.fromkeys(run["energy_counts"] for run in runs))
     figure.supxlabel(textwrap.fill(counts, 160), fontsize=7)
-    with replacing(path) as temporary:
-        figure.savefig(temporary, format="png", dpi=144, metadata={"Software": FIGURE_MARK})
+    figure.savefig(path, format="png", dpi=144, metadata={"Software": software})
 
 
 def _draw_latency(axes: Axes, runs: Sequence[Mapping[str, Any]]) -> None:
@@ -81,7 +79,11 @@ def _draw_energy(axes: Axes, runs: Sequence[Mapping[str, Any]]) -> None:
         values = np.array(_plain([run["energy_pj_per_lookup"][part] for run in runs])) / 1000
         if values.any():
             axes.bar(
-                _names(runs), values, bottom=bottom, width=0.6, color=_PART_COLOURS[part],
+                _names(runs),
+                values,
+                bottom=bottom,
+                width=0.6,
+                color=_PART_COLOURS[part],
                 label=part.replace("_", " "),
             )
             bottom += values

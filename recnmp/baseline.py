@@ -119,7 +119,7 @@ class HostEngine:
             self._reads[index] += np.bincount(requests[:, 2], minlength=self._ranks)
             done = channel.run(requests, start_clock)
             np.maximum.at(ends, number[chosen], done)
-        return np.maximum.accumulate(ends).tolist()
+        return [int(end) for end in np.maximum.accumulate(ends)]
 
     def counters(self) -> dict[str, int]:
         """What was counted since the last reset, over all channels."""

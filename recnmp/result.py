@@ -38,7 +38,8 @@ class Result:
         baseline: name of the run that speed-up and saving are relative to (its own name for a baseline);
             None if it ran alone.
         baseline_clocks, baseline_pj: of the baseline over the same batches.
-        sums_sha256: hash of the counted and warm-up batches' sums (float32, table by table), None when the run has no values.
+        sums_sha256: hash of all batches' sums (float32, table by table), warm-up included;
+            None when the run has no values.
         wall_s: seconds that the simulation took; no part of equality.
     """
 
@@ -183,8 +184,13 @@ def describe_trace(workload: Workload, name: str) -> dict[str, Any]:
         "mode": workload.mode,
         "weighted": workload.weighted,
         "tables": [
-            {"name": table.name, "rows": table.rows, "dim": table.dim, "dtype": table.dtype,
-             "row_bytes": table.row_bytes}
+            {
+                "name": table.name,
+                "rows": table.rows,
+                "dim": table.dim,
+                "dtype": table.dtype,
+                "row_bytes": table.row_bytes,
+            }
             for table in workload.tables
         ],
     }
@@ -228,4 +234,3 @@ def _ratio(number: float | None, of: float | None) -> float | None:
         return None
     value = number / of
     return value if math.isfinite(value) else None
-

@@ -59,7 +59,9 @@ class StreamingEngine(Engine, Protocol):
 MakeEngine = Callable[[SystemConfig, Sequence[Table], Placement, Values | None], Engine]
 
 
-def make_engine(config: SystemConfig, tables: Sequence[Table], placement: Placement, values: Values | None) -> Engine:
+def make_engine(
+    config: SystemConfig, tables: Sequence[Table], placement: Placement, values: Values | None
+) -> Engine:
     """The engine of a system: the host's, or the near-memory one.
 
     Raises:
@@ -182,7 +184,7 @@ class _Run:
     ) -> None:
         if warmup < 0 or (warmup and warmup >= workload.n_batches):
             raise RecnmpError(
-                f"warmup = {warmup}: allowed is 0 and up, and one of the {workload.n_batches} batches must be left"
+                f"warmup = {warmup}: at least 0, and one of the {workload.n_batches} batches must be left"
             )
         self.config = config
         self._workload = workload
@@ -192,7 +194,7 @@ class _Run:
         self._streams = config.run.mode == "stream"
         if self._streams and not hasattr(self._engine, "run_stream"):
             raise RecnmpError(
-                f"system {config.name}: run.mode = stream is not there for near-memory systems yet, only closed"
+                f"system {config.name}: near memory runs in mode closed for now, not in run.mode = stream"
             )
         self._row_bytes = np.array([table.row_bytes for table in workload.tables], np.int64)
         self._sums = hashlib.sha256() if values is not None else None
@@ -225,7 +227,9 @@ class _Run:
         counters = dict(self._engine.counters())
         check_counters(counters, self.config.kind)
         if counters["lookups"] != self._lookups:
-            raise RuntimeError(f"{self.config.name} answered {counters['lookups']} of {self._lookups} lookups")
+            raise RuntimeError(
+                f"{self.config.name} answered {counters['lookups']} of {self._lookups} lookups"
+            )
         return Result(
             config=self.config,
             batches=self._batches,

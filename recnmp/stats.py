@@ -22,7 +22,7 @@ Side = Literal["host", "nmp", "both"]
 
 @dataclass(frozen=True)
 class Counter:
-    """One counted event: what it is called, in which unit, whose it is, and whether ranks may keep their own."""
+    """One counted event: its name and unit, whose it is, and whether ranks may keep their own."""
 
     name: str
     unit: str
@@ -37,9 +37,27 @@ COUNTERS = {
         Counter("lookups", "lookups", "both", False, "rows read, duplicates counted each time"),
         Counter("poolings", "poolings", "both", False, "poolings executed, empty ones included"),
         Counter("lines", "bursts", "both", False, "64-byte lines that the lookups need"),
-        Counter("row_hits", "requests", "both", True, "requests or instructions first served by RD or WR: their row was open"),
-        Counter("row_misses", "requests", "both", True, "requests or instructions first served by ACT: their bank was closed"),
-        Counter("row_conflicts", "requests", "both", True, "requests or instructions first served by PRE: another row was open"),
+        Counter(
+            "row_hits",
+            "requests",
+            "both",
+            True,
+            "requests or instructions first served by RD or WR: their row was open",
+        ),
+        Counter(
+            "row_misses",
+            "requests",
+            "both",
+            True,
+            "requests or instructions first served by ACT: their bank was closed",
+        ),
+        Counter(
+            "row_conflicts",
+            "requests",
+            "both",
+            True,
+            "requests or instructions first served by PRE: another row was open",
+        ),
         Counter("read_latency", "clocks", "host", False, "acceptance to last datum, added over all reads"),
         Counter("act", "commands", "both", True, "ACT commands"),
         Counter("pre", "commands", "both", True, "PRE commands (one bank)"),
@@ -50,17 +68,25 @@ COUNTERS = {
         Counter("packets", "packets", "nmp", False, "NMP packets"),
         Counter("instructions", "instructions", "nmp", False, "NMP instructions of lookups"),
         Counter(
-            "offset_instructions", "instructions", "nmp", False,
+            "offset_instructions",
+            "instructions",
+            "nmp",
+            False,
             "those of the instructions that carry ByteOffset (83 bits, D8)",
         ),
         Counter(
-            "packet_instructions", "instructions", "nmp", False,
+            "packet_instructions",
+            "instructions",
+            "nmp",
+            False,
             "CONFIG and END, once each on the bus whatever the number of ranks that take them",
         ),
         Counter(
             "instruction_clocks", "clocks", "nmp", False, "clocks in which instructions crossed the channel"
         ),
-        Counter("result_bursts", "bursts", "nmp", False, "64-byte bursts of DIMM sums that crossed the channel"),
+        Counter(
+            "result_bursts", "bursts", "nmp", False, "64-byte bursts of DIMM sums that crossed the channel"
+        ),
         Counter("turnarounds", "turnarounds", "nmp", False, "changes of direction or DIMM on the bus (D2)"),
         Counter("mispredictions", "instructions", "nmp", True, "command-presence bits that were wrong (D3)"),
         Counter("rank_cache_accesses", "accesses", "nmp", True, "RankCache probes not bypassed, and fills"),
@@ -95,7 +121,7 @@ def total(counters: Mapping[str, int], name: str) -> int:
 
 def by_rank(counters: Mapping[str, int], name: str) -> list[int]:
     """A counter kept per rank, in rank order."""
-    values = []
+    values: list[int] = []
     while f"{name}[{len(values)}]" in counters:
         values.append(counters[f"{name}[{len(values)}]"])
     return values

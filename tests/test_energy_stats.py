@@ -33,7 +33,7 @@ def system(name: str, *words: str) -> SystemConfig:
 
 
 def host_counts() -> dict[str, int]:
-    commands = {name: LOOKUPS for name in ("act", "pre", "rd")}
+    commands = dict.fromkeys(("act", "pre", "rd"), LOOKUPS)
     return {f"{name}[0]": count for name, count in commands.items()} | {"lookups": LOOKUPS}
 
 

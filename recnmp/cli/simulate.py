@@ -16,10 +16,10 @@ from tqdm import tqdm
 from ..config.load import Setting, with_layers
 from ..config.system import SystemConfig
 from ..errors import RecnmpError
-from ..result import Comparison, refuse_foreign
+from ..result import FIGURE_MARK, Comparison, refuse_foreign
 from ..simulate import Progress, compare
 from ..values import load_values
-from ..workload import Workload
+from ..workload import Workload, replacing
 from .system_arguments import BASELINE, add_system_arguments, chosen_systems
 
 HELP = "Run a trace on near-memory systems and on the host baseline of the same memory, side by side."
@@ -29,7 +29,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the verb."""
     parser.add_argument("trace", metavar="TRACE", help="a trace (.parquet or .npz), see recnmp trace")
     parser.add_argument(
-        "--system", nargs="+", action="extend", metavar="NAME", dest="systems",
+        "--system",
+        nargs="+",
+        action="extend",
+        metavar="NAME",
+        dest="systems",
         help="systems to run beside the host: presets or .toml files (default: recnmp-base)",
     )
     add_system_arguments(parser)
@@ -37,12 +41,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--warmup", type=int, default=0, metavar="N", help="batches that run first, uncounted (default: 0)"
     )
     parser.add_argument(
-        "--values", default="none", metavar="none|hash|FILE",
-        help="what tables hold: nothing (timing only), a hash of seed and place, or arrays (.npy, .npz, folder)",
+        "--values",
+        default="none",
+        metavar="none|hash|FILE",
+        help="what tables hold: nothing (timing only), hashes, or arrays (.npy, .npz, a folder of .npy)",
     )
     parser.add_argument("--seed", type=int, metavar="N", help="seed of random pages and hashed values")
     parser.add_argument("--mode", choices=("closed", "stream"), help="how batches follow each other")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="folder (default: recnmp-out/NAME OF THE TRACE)")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="folder (default: recnmp-out/NAME OF THE TRACE)"
+    )
     parser.add_argument("--json", action="store_true", help="print result.json instead of the table")
 
 
@@ -87,7 +95,9 @@ def _write(comparison: Comparison, document: Path, figure: Path) -> None:
     except OSError as error:
         raise RecnmpError(f"{document.parent}: cannot be made: {error.strerror}") from None
     # adapters out are reached by name, so that nothing below imports upward
-    import_module("recnmp.analysis.summary_plot").draw(comparison.as_json(), figure)
+    plot = import_module("recnmp.analysis.summary_plot")
+    with replacing(figure) as temporary:
+        plot.draw(comparison.as_json(), temporary, FIGURE_MARK)
     comparison.save(document)
 
 
