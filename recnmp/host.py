@@ -85,7 +85,11 @@ class PacketBuilder:
         stream["weighted"] = batch.weights is not None
         self._predict(stream)
         packets = Packets(
-            stream, table_of, first_sample, self._next_packet, sum(int(part["bursts"].sum()) for part in parts),
+            stream,
+            table_of,
+            first_sample,
+            self._next_packet,
+            sum(int(part["bursts"].sum()) for part in parts),
             sum(len(part) for table, part in enumerate(parts) if self._placement.stride(table) % 64),
         )
         self._next_packet += kept
@@ -115,8 +119,13 @@ class PacketBuilder:
         return lookups
 
     def _fill(
-        self, stream: npt.NDArray[np.void], lookups: npt.NDArray[np.void], counts: Int64s, starts: Int64s,
-        numbers: Int64s, table: int,
+        self,
+        stream: npt.NDArray[np.void],
+        lookups: npt.NDArray[np.void],
+        counts: Int64s,
+        starts: Int64s,
+        numbers: Int64s,
+        table: int,
     ) -> None:
         """Put one table's LOOKUPs, with their CONFIG and END, at their places in the stream."""
         used = counts > 0
@@ -150,10 +159,14 @@ class PacketBuilder:
 def check_table(table: Table) -> None:
     """Raise RecnmpError unless this machine can sum rows of the table (D9)."""
     if table.dtype != "fp32":
-        raise RecnmpError(f"table '{table.name}': {table.dtype} rows are not summed near memory yet, only fp32")
+        raise RecnmpError(
+            f"table '{table.name}': {table.dtype} rows are not summed near memory yet, only fp32"
+        )
     most = isa.MAX_BURSTS * isa.ELEMENTS_PER_GROUP
     if table.dim > most:
-        raise RecnmpError(f"table '{table.name}': dim {table.dim}, but a partial sum holds 1 to {most} elements (D9)")
+        raise RecnmpError(
+            f"table '{table.name}': dim {table.dim}, but a partial sum holds 1 to {most} elements (D9)"
+        )
 
 
 def _runs(lines: Lines) -> tuple[Int64s, Int64s, Int64s]:
@@ -181,7 +194,9 @@ def to_wire(stream: npt.NDArray[np.void], poolings_per_packet: int) -> npt.NDArr
     Tag groups are those that the channel gave when it sent them (field `group`).
     """
     lookup = stream["opcode"] >= isa.LOOKUP
-    place = {name: np.where(lookup, stream[name], 0) for name in ("rank", "bankgroup", "bank", "row", "column")}
+    place = {
+        name: np.where(lookup, stream[name], 0) for name in ("rank", "bankgroup", "bank", "row", "column")
+    }
     group = stream["group"]
     config = {
         "tag_group": group,

@@ -21,6 +21,9 @@ from .timing import rules
 from .values import Float32s, Values
 from .workload import Batch, Table
 
+# all that a rank-NMP issues: rules between other commands need not be kept
+_COMMANDS = ("ACT", "PRE", "PREA", "RD", "REF")
+
 _CANONICAL_NAN = np.uint32(0x7FC00000).view(np.float32)
 
 # counters of stats.py that ranks keep, and their names in the kernel
@@ -58,13 +61,21 @@ def make_channel(config: SystemConfig) -> Channel:
     """The channel kernel of a near-memory system."""
     timing, devices, units, memory = config.dram.timings(), config.dram.devices(), config.units, config.memory
     shared = units.local_bus == "per_dimm"
-    table = TimingTable(rules(timing, config.dram.rule_set, "host" if shared else "rank"))
+    table = TimingTable(rules(timing, config.dram.rule_set, "host" if shared else "rank"), _COMMANDS)
     per_bus = memory.ranks_per_dimm if shared else 1
     device = Device(table, memory.ranks, devices.bankgroups, devices.banks, per_bus)
     pipeline = units.dequantise_multiply + units.dequantise_add + units.multiply + units.accumulate
     ranks = RankNmp(
-        device, memory.ranks_per_dimm, units.fifo, units.window, units.poolings_per_packet,
-        timing.nCL + timing.nBL, pipeline, timing.nREFI if config.refresh.enabled else 0, config.refresh.stagger, shared,
+        device,
+        memory.ranks_per_dimm,
+        units.fifo,
+        units.window,
+        units.poolings_per_packet,
+        timing.nCL + timing.nBL,
+        pipeline,
+        timing.nREFI if config.refresh.enabled else 0,
+        config.refresh.stagger,
+        shared,
     )
     dimms = DimmNmp(ranks, units.tag_groups, units.accumulate)
     return Channel(
@@ -75,17 +86,24 @@ def make_channel(config: SystemConfig) -> Channel:
 class NmpEngine:
     """Runs batches near memory (the Engine of recnmp.simulate).
 
-    config: of kind nmp. tables, placement: what is looked up and where it lies. values: what the tables hold; None: timing
-    only. skip: leave out clocks on which nothing can happen (the result is the same). logging: keep `logs` of the last batch.
+    config: of kind nmp. tables, placement: what is looked up and where it lies. values: what the tables hold;
+    None: timing only. skip: leave out clocks on which nothing can happen (the result is the same). logging: keep
+    `logs` of the last batch.
     Raises RecnmpError for tables that this machine cannot sum.
     """
 
     def __init__(
-        self, config: SystemConfig, tables: Sequence[Table], placement: Placement, values: Values | None = None,
-        skip: bool = True, logging: bool = False,
+        self,
+        config: SystemConfig,
+        tables: Sequence[Table],
+        placement: Placement,
+        values: Values | None = None,
+        skip: bool = True,
+        logging: bool = False,
     ) -> None:
         self.channel = make_channel(config)
         self.logs: Logs | None = None
+        self.last_packets: Packets | None = None
         self._config = config
         self._tables = tables
         self._builder = PacketBuilder(tables, placement, config.units.poolings_per_packet)
@@ -97,7 +115,7 @@ class NmpEngine:
 
     def run_batch(self, batch: Batch, order: str, start_clock: int) -> int:
         """Offer a batch at start_clock; the clock at which its last result has crossed (start_clock if none)."""
-        packets = self._builder.build(batch, order)
+        packets = self.last_packets = self._builder.build(batch, order)
         keep = self._logging or self._values is not None
         end = self.channel.run(packets.stream, start_clock, skip=self._skip, logging=keep)
         if keep:
@@ -166,7 +184,12 @@ class NmpEngine:
             partial = np.zeros((memory.ranks, size, self._tables[table].dim), np.float32)
             weights = None if batch.weights is None else batch.weights[first:last]
             accumulate(
-                operands[table_of == table], packets.first_sample, packets.first_packet, int(first), vectors, weights,
+                operands[table_of == table],
+                packets.first_sample,
+                packets.first_packet,
+                int(first),
+                vectors,
+                weights,
                 partial,
             )
             sums.append(add_up(partial, memory.ranks_per_dimm))

@@ -38,7 +38,8 @@ class HashValues:
         key = np.asarray(rows).astype(np.uint64)[:, None]
         column = np.arange(self._tables[table].dim, dtype=np.uint64)
         mixed = _mix(_mix(_mix(self._seed + np.uint64(table)) ^ key) ^ column)
-        return ((mixed >> np.uint64(56)).astype(np.float32) - np.float32(128)) / np.float32(16)
+        sixteenths = (mixed >> np.uint64(56)).astype(np.float32) - np.float32(128)
+        return np.divide(sixteenths, 16, dtype=np.float32)
 
 
 class FileValues:
@@ -69,17 +70,23 @@ def load_values(what: str, tables: Sequence[Table], seed: int = 0) -> Values | N
         return HashValues(tables, seed)
     path = Path(what)
     if not path.exists():
-        raise RecnmpError(f"--values {what}: no such file; allowed are none, hash, a .npy or .npz file, or a folder of .npy")
+        raise RecnmpError(
+            f"--values {what}: no such file; allowed are none, hash, a .npy or .npz file, or a folder of .npy"
+        )
     if path.is_dir():
         return FileValues(tables, [_read(path / f"{table.name}.npy") for table in tables])
     if path.suffix == ".npy" and len(tables) == 1:
         return FileValues(tables, [_read(path)])
     if path.suffix != ".npz":
-        raise RecnmpError(f"{path}: a .npz file or folder with an array for each of the {len(tables)} tables is needed")
+        raise RecnmpError(
+            f"{path}: a .npz file or folder with an array for each of the {len(tables)} tables is needed"
+        )
     arrays = _read(path)
     for table in tables:
         if table.name not in arrays:
-            raise RecnmpError(f"{path}: no array '{table.name}', there are {', '.join(sorted(arrays)) or 'none'}")
+            raise RecnmpError(
+                f"{path}: no array '{table.name}', there are {', '.join(sorted(arrays)) or 'none'}"
+            )
     try:
         return FileValues(tables, [arrays[table.name] for table in tables])
     except (ValueError, OSError) as error:
@@ -96,7 +103,7 @@ def _read(path: Path) -> Any:
         raise RecnmpError(f"{path}: not a NumPy array file: {error}") from error
 
 
-def _mix(x: Any) -> Any:
+def _mix(x: npt.NDArray[np.uint64] | np.uint64) -> npt.NDArray[np.uint64]:
     """splitmix64's finaliser, element by element (Steele, Lea, Flood 2014)."""
     with np.errstate(over="ignore"):
         x = np.asarray(x, np.uint64) + np.uint64(0x9E3779B97F4A7C15)

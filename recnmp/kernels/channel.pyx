@@ -76,16 +76,7 @@ cdef class Channel:
         Raises ValueError for a stream that is no sequence of packets, RuntimeError if nothing moves any more.
         """
         cdef int64_t state
-        self._check(stream)
-        self.stream = stream
-        self.sent = np.zeros(stream.shape[0], np.uint8)
-        self.position = 0
-        self.start_clk = start_clk
-        self.last_crossed = max(self.last_crossed, start_clk)
-        self.next_clk = min(self.next_clk, start_clk)
-        self.progress_clk = max(self.now, start_clk)
-        self.logging = logging
-        self._make_room(stream)
+        self.offer(stream, start_clk, logging)
         while True:
             with nogil:
                 state = self.run_clocks(skip, drain, CHUNK)
@@ -100,9 +91,24 @@ cdef class Channel:
                     f"the machine stands still: clock {self.now}, {self.position} of {stream.shape[0]} instructions sent"
                 )
 
+    def offer(self, Instruction[::1] stream, int64_t start_clk, bint logging=False):
+        """Hand the host the packets of a batch, as `run` does; all of the batch before must have been sent."""
+        self._check(stream)
+        self.stream = stream
+        self.sent = np.zeros(stream.shape[0], np.uint8)
+        self.position = 0
+        self.start_clk = start_clk
+        self.last_crossed = max(self.last_crossed, start_clk)
+        self.next_clk = min(self.next_clk, start_clk)
+        self.progress_clk = max(self.now, start_clk)
+        self.logging = logging
+        self._make_room(stream)
+
     def step(self):
         """One clock of the whole channel, for lockstep; returns the clock that was stepped."""
         cdef int64_t clk = self.now
+        if self.logging and not self.ranks.has_room():
+            self.ranks.grow_log()
         self.step_clock(clk, False)
         self.now = clk + 1
         return clk
@@ -216,7 +222,7 @@ cdef class Channel:
                 r = d * self.ranks.ranks_per_dimm + (r if r < self.ranks.ranks_per_dimm else r - self.ranks.ranks_per_dimm)
                 if skip and self.ranks.rank[r].next_clk > clk:
                     continue
-                if self.ranks.step_rank(r, clk):
+                if self.ranks.step_rank(r, clk, skip):
                     self.credits[r] += 1
                     self.progress_clk = clk
                     self.next_clk = min(self.next_clk, clk + 1)

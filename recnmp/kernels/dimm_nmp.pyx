@@ -49,12 +49,16 @@ cdef class DimmNmp:
         """Counters to zero; the machine's state stays."""
         self.counters[:] = 0
 
-    def step(self, int d, int64_t[::1] packet_of, int64_t clk):
-        """One clock of DIMM d alone, for lockstep; packet_of: the packet of each tag group (int64 [GROUPS]).
+    def step(self, int d, int64_t[::1] packet_of, int64_t clk, int sent=0):
+        """One clock of DIMM d alone, for lockstep.
 
-        Returns a bit a group whose results are visible as ready on the next clock.
+        packet_of: the packet of each tag group (int64 [GROUPS]); sent: a bit a group whose results the channel begins
+        to take in this clock. Returns a bit a group whose results are visible as ready on the next clock.
         """
         cdef int g, ready = 0
+        for g in range(self.groups):
+            if sent >> g & 1:
+                self.dimm[d].ready[g] = NEVER
         self.step_dimm(d, &packet_of[0], clk)
         for g in range(self.groups):
             ready |= (self.dimm[d].ready[g] <= clk + 1) << g

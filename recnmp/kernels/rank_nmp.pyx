@@ -3,11 +3,17 @@
 The page is docs/microarchitecture.md, section 4. State is plain arrays by rank; `step_rank` does one clock of one
 rank and says in `next_clk` before which clock nothing can happen there. Skipping idle clocks uses that and
 nothing else, so there is one behaviour only.
+
+The scheduler never scans the window. An open row that an entry wants is not closed, so each bank has one
+possible next command: RD for its oldest entry of the open row; PRE for its oldest entry if none wants the open row;
+ACT for its oldest entry if it is closed. That candidate changes only when the bank or its entries do.
 """
 
 import numpy as np
 
-from .dram cimport ACT, CLOSED, PRE, PREA, RD, REF, Device, earliest, issue
+from .dram cimport ACT, CLOSED, N_COMMANDS, PRE, PREA, RD, REF, Device, earliest, issue, rank_earliest
+from libc.stdint cimport uint64_t
+
 from .vocabulary cimport (
     CONFIG, END, GROUPS, LOOKUP, NEVER, PREDICT_ACT, PREDICT_PRE, PREDICT_RD, Instruction, LoggedCommand, Operand,
 )
@@ -15,15 +21,22 @@ from .vocabulary import command_dtype, instruction_dtype, operand_dtype
 
 cdef enum:
     ACTIVATES, PRECHARGES, PRECHARGES_ALL, READS, REFRESHES, LOOKUPS, CONFIGS, ENDS
-    ROW_HITS, ROW_MISSES, ROW_CONFLICTS, WRONG_PREDICTIONS, WEIGHTED_BURSTS
+    ROW_HITS, ROW_MISSES, ROW_CONFLICTS, WRONG_PREDICTIONS
 
 RANK_COUNTERS = (
     "activates", "precharges", "precharges_all", "reads", "refreshes", "lookups", "configs", "ends",
-    "row_hits", "row_misses", "row_conflicts", "wrong_predictions", "weighted_bursts",
+    "row_hits", "row_misses", "row_conflicts", "wrong_predictions",
 )
 
 cdef Entry _entry[1]
+cdef Bank _bank[1]
 cdef Rank _rank[1]
+
+cdef extern from *:
+    """
+    #define lowest_bit(x) __builtin_ctzll(x)
+    """
+    int lowest_bit(uint64_t x) nogil
 
 
 cdef class RankNmp:
@@ -40,9 +53,12 @@ cdef class RankNmp:
         self, Device device, int ranks_per_dimm, int fifo_depth, int window_size, int tags_per_group,
         int64_t data_delay, int64_t pipeline, int64_t n_refi, int64_t stagger, bint shared_bus,
     ):
-        cdef int r, g
+        cdef int r, g, i
         self.device = device
         self.ranks = device.ranks
+        self.banks = device.bankgroups * device.banks
+        if self.banks > MAX_BANKS:
+            raise ValueError(f"{self.banks} banks in a rank, at most {MAX_BANKS} are possible")
         self.ranks_per_dimm = ranks_per_dimm
         self.fifo_depth = fifo_depth
         self.window_size = window_size
@@ -52,6 +68,12 @@ cdef class RankNmp:
         self.n_refi = n_refi
         self.shared_bus = shared_bus
         self.rank = np.zeros(self.ranks, np.asarray(<Rank[:1]>_rank).dtype)
+        self.bank = np.full((self.ranks, self.banks), NONE, np.asarray(<Bank[:1]>_bank).dtype)
+        self.by_bank = &device.by_bank[0]
+        self.by_group = &device.by_group[0]
+        for r in range(self.ranks):
+            for i in range(self.banks):
+                self.bank[r, i].group = r * device.bankgroups + i // device.banks
         self.fifo = np.zeros((self.ranks, fifo_depth), instruction_dtype)
         self.fifo_visible = np.zeros((self.ranks, fifo_depth), np.int64)
         self.window = np.zeros((self.ranks, window_size), np.asarray(<Entry[:1]>_entry).dtype)
@@ -62,7 +84,9 @@ cdef class RankNmp:
         self.log_to(False, 0, 0)
         for r in range(self.ranks):
             self.rank[r].refresh_due = n_refi + r * stagger if n_refi else NEVER
-            self.rank[r].next_clk = self.rank[r].refresh_due
+            self.rank[r].look = self.rank[r].next_clk = self.rank[r].refresh_due
+            for i in range(window_size):
+                self.window[r, i].next = i + 1 if i + 1 < window_size else NONE
             for g in range(GROUPS):
                 self.rank[r].ended[g] = NEVER
                 self.rank[r].done[g] = NEVER
@@ -115,7 +139,7 @@ cdef class RankNmp:
         the FIFO, and a bit a group whose done bit is visible on the next clock.
         """
         cdef int i, g, done = 0
-        cdef bint popped = self.step_rank(r, clk)
+        cdef bint popped = self.step_rank(r, clk, False)
         for g in range(GROUPS):
             if clear >> g & 1:
                 self.clear_done(r, g, clk)
@@ -149,19 +173,22 @@ cdef class RankNmp:
         if clk + 1 < rank.next_clk:  # a CONFIG may wait for it
             rank.next_clk = clk + 1
 
-    cdef bint step_rank(self, int r, int64_t clk) noexcept nogil:
+    cdef bint step_rank(self, int r, int64_t clk, bint skip) noexcept nogil:
         """One clock; True if an instruction left the FIFO. Scheduler first: it sees the window as it stood."""
-        cdef int64_t scheduler = self.schedule(r, clk)
-        cdef bint popped = self.decode(r, clk)
-        cdef int64_t decoder = clk + 1 if popped else self.decode_next(r, clk)
-        self.rank[r].next_clk = scheduler if scheduler < decoder else decoder
+        cdef Rank* rank = &self.rank[r]
+        cdef bint popped
+        cdef int64_t decoder
+        if not skip or rank.look <= clk:
+            rank.look = self.schedule(r, clk)
+        popped = self.decode(r, clk)
+        decoder = clk + 1 if popped else self.decode_next(r, clk)
+        rank.next_clk = rank.look if rank.look < decoder else decoder
         return popped
 
     cdef bint decode(self, int r, int64_t clk) noexcept nogil:
         """Pop the FIFO's head if it may go in this clock."""
         cdef Rank* rank = &self.rank[r]
         cdef Instruction* head = &self.fifo[r, rank.fifo_head]
-        cdef Entry* entry
         cdef int group = head.group
         if rank.fifo_count == 0 or self.fifo_visible[r, rank.fifo_head] > clk:
             return False
@@ -171,14 +198,7 @@ cdef class RankNmp:
                 rank.release_count -= 1
             if rank.entries + rank.release_count == self.window_size:
                 return False
-            entry = &self.window[r, rank.entries]
-            entry.instruction = head[0]
-            entry.group_place = r * self.device.bankgroups + head.bankgroup
-            entry.bank_place = entry.group_place * self.device.banks + head.bank
-            entry.read = 0
-            entry.activated = 0
-            entry.precharged = 0
-            rank.entries += 1
+            self.enter_window(r, head, clk)
             rank.unfinished[group] += 1
             rank.valid |= 1 << (group * self.tags_per_group + head.tag)
             self.counters[r, LOOKUPS] += 1
@@ -215,92 +235,173 @@ cdef class RankNmp:
             return
         rank.done[group] = summed if summed > rank.ended[group] + 1 else rank.ended[group] + 1
 
+    cdef void enter_window(self, int r, Instruction* instruction, int64_t clk) noexcept nogil:
+        """A LOOKUP takes a free entry at the end of its bank's chain; the scheduler sees it from the next clock on."""
+        cdef Rank* rank = &self.rank[r]
+        cdef int place = rank.free, b = instruction.bankgroup * self.device.banks + instruction.bank
+        cdef Entry* entry = &self.window[r, place]
+        cdef Bank* bank = &self.bank[r, b]
+        cdef int64_t soon
+        rank.free = entry.next
+        rank.entries += 1
+        entry.instruction = instruction[0]
+        entry.age = rank.decoded
+        rank.decoded += 1
+        entry.next = NONE
+        entry.bank = b
+        entry.read = 0
+        entry.activated = 0
+        entry.precharged = 0
+        if bank.first == NONE:
+            bank.first = place
+        else:
+            self.window[r, bank.last].next = place
+        bank.last = place
+        self.set_candidate(r, b)
+        if bank.candidate == place:
+            soon = self.legal(r, b, RD if rank.reads >> b & 1 else ACT if rank.activates >> b & 1 else PRE)
+            rank.look = min(rank.look, max(soon, clk + 1))
+
+    cdef void set_candidate(self, int r, int b) noexcept nogil:
+        """Find what bank b needs next, and for which entry."""
+        cdef Rank* rank = &self.rank[r]
+        cdef Bank* bank = &self.bank[r, b]
+        cdef int open_row = self.device.open_row[r * self.banks + b]
+        cdef int place = bank.first
+        cdef uint64_t bit = <uint64_t>1 << b
+        rank.reads &= ~bit
+        rank.activates &= ~bit
+        rank.precharges &= ~bit
+        bank.candidate = place
+        if place == NONE:
+            return
+        bank.age = self.window[r, place].age
+        if open_row == CLOSED:
+            rank.activates |= bit
+            return
+        while place != NONE and self.window[r, place].instruction.row != open_row:
+            place = self.window[r, place].next
+        if place == NONE:
+            rank.precharges |= bit
+        else:
+            rank.reads |= bit
+            bank.candidate = place
+            bank.age = self.window[r, place].age
+
     cdef int64_t schedule(self, int r, int64_t clk) noexcept nogil:
         """Issue at most one DDR command; returns the next clock on which one could be issued."""
         cdef Rank* rank = &self.rank[r]
-        cdef int64_t legal, soonest = rank.refresh_due
-        cdef int first_bank = r * self.device.bankgroups * self.device.banks
-        cdef int i, open_row
-        cdef unsigned int wanted = 0, asked = 0, bit
-        cdef Entry* entry
-        if clk >= rank.refresh_due:
-            return self.schedule_refresh(r, clk)
-        if rank.entries == 0:
-            return soonest
+        cdef int64_t soonest
+        cdef bint issued = False
+        cdef int b
         if self.shared_bus and self.bus_taken[r // self.ranks_per_dimm] == clk:
             return clk + 1
-        for i in range(rank.entries):
-            entry = &self.window[r, i]
-            if self.device.open_row[entry.bank_place] == entry.instruction.row:
-                bit = 1u << (entry.bank_place - first_bank)
-                if wanted & bit:
-                    continue  # an older entry of this row would have gone first
-                wanted |= bit
-                legal = earliest(self.device, RD, r, entry.group_place, entry.bank_place)
-                if legal <= clk:
-                    self.read_burst(r, i, clk)
-                    return clk + 1
-                soonest = legal if legal < soonest else soonest
-        for i in range(rank.entries):
-            entry = &self.window[r, i]
-            bit = 1u << (entry.bank_place - first_bank)
-            if (wanted | asked) & bit:
-                continue
-            asked |= bit
-            open_row = self.device.open_row[entry.bank_place]
-            if open_row == CLOSED:
-                legal = earliest(self.device, ACT, r, entry.group_place, entry.bank_place)
-            else:
-                legal = earliest(self.device, PRE, r, entry.group_place, entry.bank_place)
-            if legal <= clk:
-                if open_row == CLOSED:
-                    self.command(r, ACT, entry, clk)
-                    entry.activated = 1
-                else:
-                    self.command(r, PRE, entry, clk)
-                    entry.precharged = 1
-                return clk + 1
-            soonest = legal if legal < soonest else soonest
-        return soonest
+        if clk >= rank.refresh_due:
+            soonest = self.refresh(r, clk, &issued)
+            return clk + 1 if issued else soonest
+        b = self.choose(r, clk, &soonest)
+        if b == NONE:
+            return soonest
+        self.serve(r, b, clk)
+        return clk + 1 if self.choose(r, clk, &soonest) != NONE else soonest
 
-    cdef int64_t schedule_refresh(self, int r, int64_t clk) noexcept nogil:
+    cdef int choose(self, int r, int64_t clk, int64_t* soonest) noexcept nogil:
+        """The bank whose candidate goes in clk, or NONE and the soonest clock on which one could. Changes nothing."""
+        cdef Rank* rank = &self.rank[r]
+        cdef int b, other
+        soonest[0] = rank.refresh_due
+        b = self.oldest(r, rank.reads, RD, clk, soonest)
+        if b != NONE:
+            return b
+        b = self.oldest(r, rank.activates, ACT, clk, soonest)
+        other = self.oldest(r, rank.precharges, PRE, clk, soonest)
+        if b == NONE or (other != NONE and self.bank[r, other].age < self.bank[r, b].age):
+            return other
+        return b
+
+    cdef int oldest(self, int r, uint64_t banks, int command, int64_t clk, int64_t* soonest) noexcept nogil:
+        """Of these banks, which all need `command`, the one with the oldest candidate that may go in clk."""
+        cdef int64_t ranks_first, first, age = NEVER
+        cdef int64_t* by_bank
+        cdef Bank* bank
+        cdef int b, best = NONE
+        if banks == 0:
+            return NONE
+        ranks_first = rank_earliest(self.device, command, r)
+        if ranks_first > clk:
+            # no bank may go before: no need to look at each
+            soonest[0] = min(soonest[0], ranks_first)
+            return NONE
+        bank = &self.bank[r, 0]
+        by_bank = self.by_bank + r * self.banks * N_COMMANDS + command
+        while banks:
+            b = lowest_bit(banks)
+            banks &= banks - 1
+            first = max(by_bank[b * N_COMMANDS], self.by_group[bank[b].group * N_COMMANDS + command])
+            if first > clk:
+                soonest[0] = min(soonest[0], first)
+            elif bank[b].age < age:
+                age = bank[b].age
+                best = b
+        return best
+
+    cdef int64_t legal(self, int r, int b, int command) noexcept nogil:
+        """First clock on which the rules allow a command in bank b of rank r."""
+        return earliest(self.device, command, r, self.bank[r, b].group, r * self.banks + b)
+
+    cdef int64_t refresh(self, int r, int64_t clk, bint* issued) noexcept nogil:
         """Refresh is due: entries that got an ACT are read out, then PREA, then REF (D13)."""
         cdef Rank* rank = &self.rank[r]
-        cdef int64_t legal, soonest = NEVER
-        cdef int i
-        cdef Entry* entry
-        if self.shared_bus and self.bus_taken[r // self.ranks_per_dimm] == clk:
-            return clk + 1
-        for i in range(rank.entries):
-            entry = &self.window[r, i]
-            if entry.activated:
-                legal = earliest(self.device, RD, r, entry.group_place, entry.bank_place)
-                if legal <= clk:
-                    self.read_burst(r, i, clk)
-                    return clk + 1
-                soonest = legal if legal < soonest else soonest
-        if soonest < NEVER:
-            return soonest
-        if self.device.open_banks[r]:
-            legal = earliest(self.device, PREA, r, 0, 0)
-            if legal <= clk:
-                self.command(r, PREA, NULL, clk)
-                return clk + 1
-            return legal
-        legal = earliest(self.device, REF, r, 0, 0)
-        if legal <= clk:
+        cdef int64_t legal, soonest = NEVER, age = NEVER
+        cdef uint64_t banks = rank.owned
+        cdef int b, best = NONE
+        while banks:
+            b = lowest_bit(banks)
+            banks &= banks - 1
+            legal = self.legal(r, b, RD)
+            if legal > clk:
+                soonest = min(soonest, legal)
+            elif self.window[r, self.bank[r, b].owner].age < age:
+                age = self.window[r, self.bank[r, b].owner].age
+                best = b
+        if rank.owned == 0:
+            soonest = earliest(self.device, PREA if self.device.open_banks[r] else REF, r, 0, 0)
+        issued[0] = best != NONE or soonest <= clk
+        if best != NONE:
+            self.read_burst(r, best, self.bank[r, best].owner, clk)
+        elif soonest <= clk and self.device.open_banks[r]:
+            self.command(r, PREA, NULL, clk)
+            for b in range(self.banks):
+                self.set_candidate(r, b)
+        elif soonest <= clk:
             self.command(r, REF, NULL, clk)
             rank.refresh_due += self.n_refi
-            return clk + 1
-        return legal
+        return soonest
 
-    cdef void read_burst(self, int r, int place, int64_t clk) noexcept nogil:
-        """RD of the entry's next column; with its last one the entry leaves the scan, and its release is set."""
+    cdef void serve(self, int r, int b, int64_t clk) noexcept nogil:
+        """Issue what bank b's candidate needs."""
+        cdef Rank* rank = &self.rank[r]
+        cdef int place = self.bank[r, b].candidate
+        cdef Entry* entry = &self.window[r, place]
+        if rank.reads >> b & 1:
+            self.read_burst(r, b, place, clk)
+            return
+        if rank.activates >> b & 1:
+            self.command(r, ACT, entry, clk)
+            entry.activated = 1
+            self.bank[r, b].owner = place
+            rank.owned |= <uint64_t>1 << b
+        else:
+            self.command(r, PRE, entry, clk)
+            entry.precharged = 1
+        self.set_candidate(r, b)
+
+    cdef void read_burst(self, int r, int b, int place, int64_t clk) noexcept nogil:
+        """RD of the entry's next column; with its last one the entry leaves its chain, and its release is set."""
         cdef Rank* rank = &self.rank[r]
         cdef Entry* entry = &self.window[r, place]
         cdef int64_t enters = clk + self.data_delay
-        cdef int group = entry.instruction.group
-        cdef int needed, i, last
+        cdef int group = entry.instruction.group, last
         cdef Operand* operand
         self.command(r, RD, entry, clk)
         if self.logging:
@@ -312,12 +413,43 @@ cdef class RankNmp:
             operand.tag = entry.instruction.tag
             operand.element_group = entry.instruction.opcode - LOOKUP + entry.read
             self.n_operands += 1
-        self.counters[r, WEIGHTED_BURSTS] += entry.instruction.weighted
         entry.read += 1
         rank.last_in[group] = enters
         if entry.read < entry.instruction.bursts:
             return
-        needed = PREDICT_RD
+        self.account(r, entry)
+        last = rank.release_head + rank.release_count
+        self.release[r, last if last < self.window_size else last - self.window_size] = enters + 1
+        rank.release_count += 1
+        self.leave_chain(r, b, place)
+        rank.unfinished[group] -= 1
+        self.settle(r, group)
+
+    cdef void leave_chain(self, int r, int b, int place) noexcept nogil:
+        """Unlink an entry that has all its bursts; its place may be written again once it is released."""
+        cdef Rank* rank = &self.rank[r]
+        cdef Bank* bank = &self.bank[r, b]
+        cdef int before = bank.first
+        if before == place:
+            bank.first = self.window[r, place].next
+            before = NONE
+        else:
+            while self.window[r, before].next != place:
+                before = self.window[r, before].next
+            self.window[r, before].next = self.window[r, place].next
+        if bank.last == place:
+            bank.last = before
+        if bank.owner == place:
+            bank.owner = NONE
+            rank.owned &= ~(<uint64_t>1 << b)
+        self.window[r, place].next = rank.free
+        rank.free = place
+        rank.entries -= 1
+        self.set_candidate(r, b)
+
+    cdef void account(self, int r, Entry* entry) noexcept nogil:
+        """Class an entry by what was issued for it, and see whether the host had predicted that (D3)."""
+        cdef int needed = PREDICT_RD
         if entry.activated:
             needed |= PREDICT_ACT
         if entry.precharged:
@@ -329,23 +461,13 @@ cdef class RankNmp:
             self.counters[r, ROW_MISSES] += 1
         else:
             self.counters[r, ROW_HITS] += 1
-        last = rank.release_head + rank.release_count
-        self.release[r, last if last < self.window_size else last - self.window_size] = enters + 1
-        rank.release_count += 1
-        rank.entries -= 1
-        for i in range(place, rank.entries):
-            self.window[r, i] = self.window[r, i + 1]
-        rank.unfinished[group] -= 1
-        self.settle(r, group)
 
     cdef void command(self, int r, int code, Entry* entry, int64_t clk) noexcept nogil:
         """Issue a command for an entry (NULL: for the rank), count and log it."""
         cdef LoggedCommand* line
         cdef int row = entry.instruction.row if entry != NULL else -1
-        if entry != NULL:
-            issue(self.device, code, r, entry.group_place, entry.bank_place, row, clk)
-        else:
-            issue(self.device, code, r, 0, 0, row, clk)
+        cdef int b = entry.bank if entry != NULL else 0
+        issue(self.device, code, r, self.bank[r, b].group, r * self.banks + b, row, clk)
         if code == ACT:
             self.counters[r, ACTIVATES] += 1
         elif code == PRE:
