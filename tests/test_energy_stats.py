@@ -195,3 +195,10 @@ def test_ceilings_of_the_host_are_its_reads() -> None:
     assert bounds == {"bus": 160 * 4, "faw": 0, "ccd": 79 * 4, "slowest_rank": 99 * 4}
     only_in_all = {"act": 5 * 8, **per_rank("rd", [1, 1])}
     assert ceilings(system("host", "memory.dimms=1"), only_in_all)["faw"] == 19 // 4 * 26
+
+
+@pytest.mark.parametrize(("acts", "clocks"), [(0, 0), (1, 0), (4, 0), (5, 26), (8, 26), (9, 52)])
+def test_four_activations_pass_in_a_window(acts: int, clocks: int) -> None:
+    """The fifth ACT waits FAW clocks for the first, and so on: counted from the first, on one rank."""
+    config = system("host", "memory.dimms=1", "memory.ranks_per_dimm=1")
+    assert ceilings(config, {"act": acts})["faw"] == clocks

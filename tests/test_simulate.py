@@ -19,6 +19,7 @@ from recnmp.config.load import load_system, memory_layer, parse_setting
 from recnmp.config.system import SystemConfig
 from recnmp.errors import RecnmpError
 from recnmp.placement import Placement
+from recnmp.replay import HostChannel
 from recnmp.result import Comparison
 from recnmp.simulate import compare, make_engine, simulate
 from recnmp.stats import ceilings, per_rank, total
@@ -94,6 +95,24 @@ def test_reads_are_those_of_the_lookups_in_execution_order(seed: int, order: str
                 )
         names = ("rank", "bankgroup", "bank", "row", "column")
         assert list(zip(*(reads[name] for name in names), strict=True)) == expected
+
+
+def test_requests_name_device_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The channel takes device columns, eight to a burst, as recorded command traces do."""
+    seen: list[np.ndarray] = []
+    run = HostChannel.run
+
+    def spy(channel: HostChannel, requests: np.ndarray, start_clock: int) -> Any:
+        seen.append(requests)
+        return run(channel, requests, start_clock)
+
+    monkeypatch.setattr(HostChannel, "run", spy)
+    workload = trace(1)
+    simulate(system(), workload)
+    (batch,) = workload.batches()
+    reads = line_reads(batch, workload.order, Placement(system(), workload.tables))
+    assert seen[0][:, 6].tolist() == (reads["column"] * 8).tolist()
+    assert not seen[0][:, :2].any()
 
 
 def test_a_single_read_takes_what_the_timings_say() -> None:
