@@ -35,7 +35,7 @@ def draw(document: Mapping[str, Any], path: Path, software: str) -> None:
         software: goes into the file's metadata under that name.
     """
     runs = document["runs"]
-    figure = Figure(figsize=(max(11.0, 3.2 + 2.2 * len(runs)), 4.9), layout="constrained")
+    figure = Figure(figsize=(max(11.0, 3.2 + 2.5 * len(runs)), 4.9), layout="constrained")
     FigureCanvasAgg(figure)
     heading = textwrap.fill(title(document), 130)
     figure.suptitle(heading, fontsize=9)

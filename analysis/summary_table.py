@@ -49,7 +49,7 @@ def title(document: Mapping[str, Any]) -> str:
     baselines = list(dict.fromkeys(run["baseline"] for run in runs if run["baseline"]))
     words.append(f"baseline {', '.join(baselines)} (no last-level cache)" if baselines else "no baseline")
     if document["warmup"]:
-        words.append(f"after {document['warmup']} batches of warm-up")
+        words.append(f"batches of warm-up: {document['warmup']}")
     return "; ".join(words)
 
 
