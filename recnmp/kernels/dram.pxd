@@ -11,7 +11,7 @@
 #     d.open_row[bank]      open row, CLOSED (-1) if none
 #     d.open_banks[rank]    number of open banks of a rank
 # `earliest` is the maximum of two parts, for callers that keep one of them:
-#     rank_earliest(d, command, rank)                   channel, rank, other ranks and the ACT window
+#     rank_earliest(d, command, rank)                   channel, rank (ACT window too), other ranks
 #     bank_earliest(d, command, group, bank)            bank group and bank
 # All of it is timing only: that ACT needs a closed bank and RD an open row is the caller's decision.
 
@@ -68,11 +68,7 @@ cdef class Device:
 cdef inline int64_t rank_earliest(Device d, int command, int rank) noexcept nogil:
     cdef int64_t clk = d.by_channel[d.bus_of[rank] * N_COMMANDS + command]
     cdef int64_t other = d.by_rank[rank * N_COMMANDS + command]
-    clk = other if other > clk else clk
-    if command == ACT and d.table.window:
-        other = d.recent_acts[rank * d.table.window + d.oldest_act[rank]] + d.table.window_clocks
-        clk = other if other > clk else clk
-    return clk
+    return other if other > clk else clk
 
 
 cdef inline int64_t bank_earliest(Device d, int command, int group, int bank) noexcept nogil:
@@ -99,6 +95,16 @@ cdef inline void put_off(int64_t* first_legal, Waits* waits, int64_t clk) noexce
             first_legal[waits.wait[i].following] = then
 
 
+cdef inline void remember_act(Device d, int rank, int64_t clk) noexcept nogil:
+    cdef int64_t* recent = &d.recent_acts[rank * d.table.window]
+    cdef int64_t* first_legal = &d.by_rank[rank * N_COMMANDS + ACT]
+    cdef int32_t oldest = d.oldest_act[rank]
+    recent[oldest] = clk
+    oldest = oldest + 1 if oldest + 1 < d.table.window else 0
+    d.oldest_act[rank] = oldest
+    first_legal[0] = max(first_legal[0], recent[oldest] + d.table.window_clocks)
+
+
 cdef inline void issue(
     Device d, int command, int rank, int group, int bank, int row, int64_t clk
 ) noexcept nogil:
@@ -115,8 +121,7 @@ cdef inline void issue(
         put_off(&d.by_bank[bank * N_COMMANDS], &d.table.waits[BANK][command], clk)
     if command == ACT:
         if d.table.window:
-            d.recent_acts[rank * d.table.window + d.oldest_act[rank]] = clk
-            d.oldest_act[rank] = d.oldest_act[rank] + 1 if d.oldest_act[rank] + 1 < d.table.window else 0
+            remember_act(d, rank, clk)
         d.open_banks[rank] += d.open_row[bank] == CLOSED
         d.open_row[bank] = row
     elif command == PRE or command == RDA or command == WRA:
