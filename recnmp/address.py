@@ -4,12 +4,12 @@ A *line* is a physical address divided by 64 (a burst). A plain order splits it 
 so that sizes need not be powers of two and nothing ever aliases.
 
 The Skylake hash is that of one channel: with address bits in brackets, bank group 0 = (6, 13), then bank
-group 1, the rank bits and both bank bits, each the XOR of its own bit and a low row bit. For one rank that is
-(14, 17) (15, 18) (16, 19), for two (14, 18) (15, 19) (16, 20) (17, 21). These sets of pairs, the row
-mask and the column mask (bits below 13) are published measurements (the single-channel configurations of
-public Rowhammer tools for Skylake and its successors; compared when this was written). Recalled, not verified: which
-pair is the rank and which a bank (order of Pessl et al., USENIX Security 2016). This project's own: more
-than two ranks continue the series. It needs powers of two and one channel.
+group 1, the rank bits and both bank bits, each the XOR of its own bit and a low row bit. For one rank that
+is (14, 17) (15, 18) (16, 19), for two (14, 18) (15, 19) (16, 20) (17, 21). These sets of pairs, the row mask
+and the column mask (bits below 13) are measurements that public Rowhammer tools carry for single-channel
+Skylake and its successors; compared with them when this was written. Recalled, not verified: which pair is
+the rank and which a bank (the order of Pessl et al., USENIX Security 2016). This project's own: more than
+two ranks continue the series. It needs powers of two and one channel.
 """
 
 from __future__ import annotations
@@ -137,7 +137,9 @@ class AddressMap:
                     "use an order such as RoBaRaCoCh"
                 )
         if self.sizes["Ro"] < self.sizes["Bg"] * self.sizes["Ra"] * self.sizes["Ba"] // 2:
-            raise RecnmpError(f"mapping '{SKYLAKE}' needs more than the {self.sizes['Ro']} rows of a bank here")
+            raise RecnmpError(
+                f"mapping '{SKYLAKE}' needs more than the {self.sizes['Ro']} rows of a bank here"
+            )
 
     def _hash(self, part_of: dict[str, Int64s], with_rank: bool) -> None:
         row = part_of["Ro"]

@@ -115,13 +115,24 @@ class Placement:
         if not parts:
             return Lines(*(np.zeros(0, np.int64) for _ in range(8)))
         vectors, places, offsets = zip(*parts, strict=True)
-        columns = (
-            np.concatenate([getattr(place, name) for place in places])
-            for name in ("channel", "rank", "bankgroup", "bank", "row", "column")
-        )
-        return Lines(np.concatenate(vectors), *columns, byte_offset=np.concatenate(offsets))
 
-    def _chunks(self, allocation: _Allocation, rows: Int64s) -> Iterator[tuple[Int64s, DramAddresses, Int64s]]:
+        def column(name: str) -> Int64s:
+            return np.concatenate([getattr(place, name) for place in places])
+
+        return Lines(
+            vector=np.concatenate(vectors),
+            channel=column("channel"),
+            rank=column("rank"),
+            bankgroup=column("bankgroup"),
+            bank=column("bank"),
+            row=column("row"),
+            column=column("column"),
+            byte_offset=np.concatenate(offsets),
+        )
+
+    def _chunks(
+        self, allocation: _Allocation, rows: Int64s
+    ) -> Iterator[tuple[Int64s, DramAddresses, Int64s]]:
         """Vector numbers, places and byte offsets, some thousand vectors at a time."""
         row_bytes = allocation.table.row_bytes
         for start in range(0, rows.size, _CHUNK):
@@ -182,8 +193,8 @@ class Placement:
             raise RecnmpError(f"{where}: a row takes {stride} bytes, more than a page of {PAGE_BYTES} (D7)")
         if self.config.kind == "nmp" and stride % BURST_BYTES and BURST_BYTES % stride:
             raise RecnmpError(
-                f"{where}: rows of {stride} bytes straddle 64-byte lines, which near-memory systems do not do "
-                "yet (placement.stride = \"aligned\" rounds rows up to 64 bytes)"
+                f"{where}: rows of {stride} bytes straddle 64-byte lines, not supported near memory "
+                'yet (placement.stride = "aligned" rounds rows up to 64 bytes)'
             )
         for part, what in (("Ch", "channels"), ("Ra", "ranks")):
             run = self.map.interleave(part)

@@ -21,6 +21,8 @@ from .stats import ceilings, latency, total, with_totals
 from .workload import Workload, replacing
 
 SCHEMA = "recnmp.result/1"
+# In the metadata of every figure, under "Software".
+FIGURE_MARK = "recnmp simulate"
 
 
 @dataclass(frozen=True)
@@ -29,18 +31,20 @@ class Result:
 
     Attributes:
         config: the system, resolved.
-        lookups, useful_bytes: of the counted batches.
+        batches, lookups, useful_bytes: of the counted batches.
         clocks: from the offer of the first counted batch to the end of the last one.
-        latencies: clocks of each counted batch (machine.md section 5).
+        latencies: clocks of each counted batch (machine.md section 5); empty in stream mode.
         counters: what the engine counted (recnmp.stats.COUNTERS).
         baseline: name of the run that speed-up and saving are relative to (its own name for a baseline);
             None if it ran alone.
         baseline_clocks, baseline_pj: of the baseline over the same batches.
-        sums_sha256: hash of all sums, None when the run has no values.
+        sums_sha256: hash of all batches' sums (float32, table by table), warm-up included;
+            None when the run has no values.
         wall_s: seconds that the simulation took; no part of equality.
     """
 
     config: SystemConfig
+    batches: int
     lookups: int
     useful_bytes: int
     clocks: int
@@ -94,8 +98,9 @@ class Result:
             "system": self.config.name,
             "kind": self.config.kind,
             "config": self.config.model_dump(),
+            "timing": self.config.dram.timings().model_dump(),
             "baseline": self.baseline,
-            "batches": len(self.latencies),
+            "batches": self.batches,
             "lookups": self.lookups,
             "clocks": self.clocks,
             "batch_latency_clocks": clocks,
@@ -179,8 +184,13 @@ def describe_trace(workload: Workload, name: str) -> dict[str, Any]:
         "mode": workload.mode,
         "weighted": workload.weighted,
         "tables": [
-            {"name": table.name, "rows": table.rows, "dim": table.dim, "dtype": table.dtype,
-             "row_bytes": table.row_bytes}
+            {
+                "name": table.name,
+                "rows": table.rows,
+                "dim": table.dim,
+                "dtype": table.dtype,
+                "row_bytes": table.row_bytes,
+            }
             for table in workload.tables
         ],
     }
@@ -195,10 +205,27 @@ def is_result(path: Path) -> bool:
     return isinstance(document, dict) and str(document.get("schema", "")).startswith("recnmp.result/")
 
 
-def refuse_foreign(path: Path) -> None:
-    """Raise RecnmpError if writing `path` would replace a file that is not a result of recnmp."""
-    if path.exists() and not is_result(path):
-        raise RecnmpError(f"{path}: exists and is no result of recnmp; name another folder with --out")
+def refuse_foreign(document: Path, figure: Path) -> None:
+    """Refuse to write where a file that is not from recnmp would be replaced.
+
+    A figure is taken for ours if it carries our name in its metadata.
+
+    Raises:
+        RecnmpError: names the file.
+    """
+    for path, ours in ((document, is_result), (figure, is_figure)):
+        if path.exists() and not ours(path):
+            raise RecnmpError(f"{path}: exists and is not from recnmp; name another folder with --out")
+
+
+def is_figure(path: Path) -> bool:
+    """Is the file a PNG that says it is from recnmp?"""
+    try:
+        with path.open("rb") as file:
+            head = file.read(512)
+    except OSError:
+        return False
+    return head.startswith(b"\x89PNG") and FIGURE_MARK.encode() in head
 
 
 def _ratio(number: float | None, of: float | None) -> float | None:
@@ -207,4 +234,3 @@ def _ratio(number: float | None, of: float | None) -> float | None:
         return None
     value = number / of
     return value if math.isfinite(value) else None
-

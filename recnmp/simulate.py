@@ -6,9 +6,11 @@ import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from itertools import islice
+from typing import Protocol, cast, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
 from .baseline import HostEngine
 from .config.system import SystemConfig
@@ -16,6 +18,7 @@ from .errors import RecnmpError
 from .placement import Placement
 from .result import Comparison, Result, describe_trace
 from .stats import check_counters
+from .values import Values
 from .workload import Batch, Table, Workload
 
 # Called with the number of lookups that were finished since the last call.
@@ -38,10 +41,27 @@ class Engine(Protocol):
         """What was counted since the last reset, by the names of recnmp.stats.COUNTERS."""
 
 
-MakeEngine = Callable[[SystemConfig, Sequence[Table], Placement, Any], Engine]
+@runtime_checkable
+class SummingEngine(Protocol):
+    """An engine that knows what the tables hold and adds it up."""
+
+    def results(self) -> list[npt.NDArray[np.float32]]:
+        """Sums of the last batch, float32 [batch_size, dim] a table."""
 
 
-def make_engine(config: SystemConfig, tables: Sequence[Table], placement: Placement, values: Any) -> Engine:
+class StreamingEngine(Engine, Protocol):
+    """An engine that can also run batches back to back (run.mode = stream)."""
+
+    def run_stream(self, batches: Sequence[Batch], order: str, start_clock: int) -> list[int]:
+        """Run batches that are all offered from start_clock on; the clock of the last datum of each."""
+
+
+MakeEngine = Callable[[SystemConfig, Sequence[Table], Placement, Values | None], Engine]
+
+
+def make_engine(
+    config: SystemConfig, tables: Sequence[Table], placement: Placement, values: Values | None
+) -> Engine:
     """The engine of a system: the host's, or the near-memory one.
 
     Raises:
@@ -65,7 +85,7 @@ def simulate(
     config: SystemConfig,
     workload: Workload,
     warmup: int = 0,
-    values: Any = None,
+    values: Values | None = None,
     progress: Progress | None = None,
     make: MakeEngine = make_engine,
 ) -> Result:
@@ -82,18 +102,9 @@ def simulate(
     Raises:
         RecnmpError: tables do not fit, something is not supported yet, or warm-up leaves no batch.
     """
-    if warmup < 0 or (warmup and warmup >= workload.n_batches):
-        raise RecnmpError(f"warmup = {warmup}: the trace has {workload.n_batches} batches, one must be left")
-    began = time.perf_counter()
-    placement = Placement(config, workload.tables)
-    run = _Run(make(config, workload.tables, placement, values), workload, hashing=values is not None)
-    for batch in workload.batches():
-        if batch.index == warmup:
-            run.start_counting()
-        run.batch(batch)
-        if progress is not None:
-            progress(batch.lookups)
-    return run.result(config, time.perf_counter() - began)
+    run = _Run(config, workload, warmup, values, make)
+    run.execute(progress)
+    return run.result()
 
 
 def compare(
@@ -101,7 +112,7 @@ def compare(
     workload: Workload,
     name: str,
     warmup: int = 0,
-    values: Any = None,
+    values: Values | None = None,
     progress: Progress | None = None,
     make: MakeEngine = make_engine,
     host: Callable[[SystemConfig], SystemConfig] = SystemConfig.as_host,
@@ -123,20 +134,26 @@ def compare(
     names = [config.name for config in configs]
     if len(set(names)) < len(names):
         raise RecnmpError(f"systems have the same name: {', '.join(names)}")
-    baselines: list[SystemConfig] = [config for config in configs if config.kind == "host"]
-    pairs: list[tuple[SystemConfig, str]] = []
+    baselines = [config for config in configs if config.kind == "host"]
+    base_of = {config.name: config.name for config in baselines}
     for config in configs:
         if config.kind == "nmp":
-            pairs.append((config, _find_baseline(baselines, host(config), config.name)))
-    runs: dict[str, Result] = {}
-    for config in baselines:
-        run = simulate(config, workload, warmup, None, progress, make)
-        runs[config.name] = _against(run, run)
-    for config, baseline in pairs:
-        runs[config.name] = _against(simulate(config, workload, warmup, values, progress, make), runs[baseline])
+            base_of[config.name] = _find_baseline(baselines, host(config), config.name)
+    # every engine is made before the first one runs: what cannot be done is refused at once
+    ordered = [*baselines, *(config for config in configs if config.kind == "nmp")]
+    runs = [
+        _Run(config, workload, warmup, None if config.kind == "host" else values, make) for config in ordered
+    ]
+    results: dict[str, Result] = {}
+    for run in runs:
+        run.execute(progress)
+        results[run.config.name] = run.result()
+    measured = [
+        _against(result, results[base_of.get(result.config.name, result.config.name)])
+        for result in results.values()
+    ]
     seed = configs[0].placement.seed if configs else 0
-    wall = time.perf_counter() - began
-    return Comparison(describe_trace(workload, name), seed, warmup, list(runs.values()), wall)
+    return Comparison(describe_trace(workload, name), seed, warmup, measured, time.perf_counter() - began)
 
 
 def _find_baseline(baselines: list[SystemConfig], wanted: SystemConfig, system: str) -> str:
@@ -160,51 +177,98 @@ def _against(run: Result, baseline: Result) -> Result:
 
 
 class _Run:
-    """The clock of one run: when batches are offered and end."""
+    """One system on one trace: when batches are offered, when they end, and what is counted."""
 
-    def __init__(self, engine: Engine, workload: Workload, hashing: bool) -> None:
-        self._engine = engine
-        self._order = workload.order
+    def __init__(
+        self, config: SystemConfig, workload: Workload, warmup: int, values: Values | None, make: MakeEngine
+    ) -> None:
+        if warmup < 0 or (warmup and warmup >= workload.n_batches):
+            raise RecnmpError(
+                f"warmup = {warmup}: at least 0, and one of the {workload.n_batches} batches must be left"
+            )
+        self.config = config
+        self._workload = workload
+        self._warmup = warmup
+        placement = Placement(config, workload.tables)
+        self._engine = make(config, workload.tables, placement, values)
+        self._streams = config.run.mode == "stream"
+        if self._streams and not hasattr(self._engine, "run_stream"):
+            raise RecnmpError(
+                f"system {config.name}: near memory runs in mode closed for now, not in run.mode = stream"
+            )
         self._row_bytes = np.array([table.row_bytes for table in workload.tables], np.int64)
-        self._sums = hashlib.sha256() if hashing else None
-        self._next = 0
-        self.start_counting()
-
-    def start_counting(self) -> None:
-        """Forget what was counted: the batches so far were warm-up."""
-        self._engine.reset_counters()
-        self._first = self._end = self._next
+        self._sums = hashlib.sha256() if values is not None else None
+        self._first = self._end = self._next = 0
         self._latencies: list[int] = []
-        self._lookups = 0
-        self._useful_bytes = 0
+        self._batches = self._lookups = self._useful_bytes = 0
+        self._wall_s = 0.0
 
-    def batch(self, batch: Batch) -> None:
-        """Closed mode: a batch is offered on the clock after the one before has ended."""
-        start = self._next
-        self._end = self._engine.run_batch(batch, self._order, start)
-        self._next = self._end + 1
-        self._latencies.append(self._end - start)
-        self._lookups += batch.lookups
-        if batch.n_tables:
-            per_table = np.diff(batch.offsets[:: batch.batch_size])
-            self._useful_bytes += int(per_table @ self._row_bytes)
-        if self._sums is not None:
-            for sums in getattr(self._engine, "results", list)():
-                self._sums.update(np.ascontiguousarray(sums, "<f4").tobytes())
+    def execute(self, progress: Progress | None) -> None:
+        """Run the warm-up, forget what was counted, and run the rest."""
+        began = time.perf_counter()
+        batches = self._workload.batches()
+        for batch in islice(batches, self._warmup):
+            self._closed(batch)
+            if progress is not None:
+                progress(batch.lookups)
+        self._start_counting()
+        if self._streams:
+            self._stream(list(batches), progress)
+        else:
+            for batch in batches:
+                self._count(batch)
+                self._latencies.append(self._closed(batch))
+                if progress is not None:
+                    progress(batch.lookups)
+        self._wall_s = time.perf_counter() - began
 
-    def result(self, config: SystemConfig, wall_s: float) -> Result:
+    def result(self) -> Result:
         """The measures of the counted batches."""
         counters = dict(self._engine.counters())
-        check_counters(counters, config.kind)
+        check_counters(counters, self.config.kind)
         if counters["lookups"] != self._lookups:
-            raise RuntimeError(f"{config.name} answered {counters['lookups']} of {self._lookups} lookups")
+            raise RuntimeError(
+                f"{self.config.name} answered {counters['lookups']} of {self._lookups} lookups"
+            )
         return Result(
-            config=config,
+            config=self.config,
+            batches=self._batches,
             lookups=self._lookups,
             useful_bytes=self._useful_bytes,
             clocks=self._end - self._first,
             latencies=tuple(self._latencies),
             counters=counters,
             sums_sha256=self._sums.hexdigest() if self._sums else None,
-            wall_s=wall_s,
+            wall_s=self._wall_s,
         )
+
+    def _start_counting(self) -> None:
+        self._engine.reset_counters()
+        self._first = self._end = self._next
+
+    def _closed(self, batch: Batch) -> int:
+        """A batch is offered on the clock after the one before has ended; its latency."""
+        start = self._next
+        self._end = self._engine.run_batch(batch, self._workload.order, start)
+        self._next = self._end + 1
+        if self._sums is not None and isinstance(self._engine, SummingEngine):
+            for sums in self._engine.results():
+                self._sums.update(np.ascontiguousarray(sums, "<f4").tobytes())
+        return self._end - start
+
+    def _stream(self, batches: list[Batch], progress: Progress | None) -> None:
+        """All batches back to back: none has a latency of its own, since all wait from the start."""
+        for batch in batches:
+            self._count(batch)
+        engine = cast(StreamingEngine, self._engine)
+        ends = engine.run_stream(batches, self._workload.order, self._next)
+        self._end = max(ends, default=self._next)
+        if progress is not None:
+            progress(self._lookups)
+
+    def _count(self, batch: Batch) -> None:
+        self._batches += 1
+        self._lookups += batch.lookups
+        if batch.n_tables:
+            per_table = np.diff(batch.offsets[:: batch.batch_size])
+            self._useful_bytes += int(per_table @ self._row_bytes)

@@ -1,7 +1,8 @@
 """Counters, declared once, and what is computed from them: totals, latencies, ceilings.
 
-An engine's `counters()` is a flat dict of the names below; a counter that is kept per rank has one entry a
-rank, `act[0]`, `act[1]`, ... (`per_rank` makes them). Numbers are exact ints; nothing is counted twice.
+An engine's `counters()` is a flat dict of the names below; a counter that can be kept per rank has one entry
+a rank, `act[0]`, `act[1]`, ... (`per_rank` makes them), or, where the engine does not tell ranks apart, one
+under its plain name. Numbers are exact ints; nothing is counted twice.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ Side = Literal["host", "nmp", "both"]
 
 @dataclass(frozen=True)
 class Counter:
-    """One counted event: what it is called, in which unit, whose it is, and whether it is kept per rank."""
+    """One counted event: its name and unit, whose it is, and whether ranks may keep their own."""
 
     name: str
     unit: str
@@ -36,6 +37,28 @@ COUNTERS = {
         Counter("lookups", "lookups", "both", False, "rows read, duplicates counted each time"),
         Counter("poolings", "poolings", "both", False, "poolings executed, empty ones included"),
         Counter("lines", "bursts", "both", False, "64-byte lines that the lookups need"),
+        Counter(
+            "row_hits",
+            "requests",
+            "both",
+            True,
+            "requests or instructions first served by RD or WR: their row was open",
+        ),
+        Counter(
+            "row_misses",
+            "requests",
+            "both",
+            True,
+            "requests or instructions first served by ACT: their bank was closed",
+        ),
+        Counter(
+            "row_conflicts",
+            "requests",
+            "both",
+            True,
+            "requests or instructions first served by PRE: another row was open",
+        ),
+        Counter("read_latency", "clocks", "host", False, "acceptance to last datum, added over all reads"),
         Counter("act", "commands", "both", True, "ACT commands"),
         Counter("pre", "commands", "both", True, "PRE commands (one bank)"),
         Counter("prea", "commands", "both", True, "PREA commands (all banks; only before a refresh)"),
@@ -45,30 +68,30 @@ COUNTERS = {
         Counter("packets", "packets", "nmp", False, "NMP packets"),
         Counter("instructions", "instructions", "nmp", False, "NMP instructions of lookups"),
         Counter(
-            "offset_instructions", "instructions", "nmp", False,
+            "offset_instructions",
+            "instructions",
+            "nmp",
+            False,
             "those of the instructions that carry ByteOffset (83 bits, D8)",
         ),
         Counter(
-            "packet_instructions", "instructions", "nmp", False,
+            "packet_instructions",
+            "instructions",
+            "nmp",
+            False,
             "CONFIG and END, once each on the bus whatever the number of ranks that take them",
         ),
-        Counter("result_bursts", "bursts", "nmp", False, "64-byte bursts of DIMM sums that crossed the channel"),
+        Counter(
+            "instruction_clocks", "clocks", "nmp", False, "clocks in which instructions crossed the channel"
+        ),
+        Counter(
+            "result_bursts", "bursts", "nmp", False, "64-byte bursts of DIMM sums that crossed the channel"
+        ),
         Counter("turnarounds", "turnarounds", "nmp", False, "changes of direction or DIMM on the bus (D2)"),
         Counter("mispredictions", "instructions", "nmp", True, "command-presence bits that were wrong (D3)"),
         Counter("rank_cache_accesses", "accesses", "nmp", True, "RankCache probes not bypassed, and fills"),
         Counter("fp_adds", "operations", "nmp", False, "FP32 additions: partial sums and adder trees"),
         Counter("fp_muls", "operations", "nmp", False, "FP32 multiplications by weights"),
-        Counter("accumulate_hazards", "clocks", "nmp", True, "clocks that an operand waited for the adder (D9)"),
-        # D18: each clock of a rank has exactly one cause
-        Counter("working", "clocks", "nmp", True, "D18: a command was issued"),
-        Counter("stall_refresh", "clocks", "nmp", True, "D18: refresh due or under way"),
-        Counter("stall_no_instruction", "clocks", "nmp", True, "D18: nothing to do has arrived"),
-        Counter("stall_activate", "clocks", "nmp", True, "D18: FAW or RRD"),
-        Counter("stall_bank", "clocks", "nmp", True, "D18: bank timing"),
-        Counter("stall_ccd", "clocks", "nmp", True, "D18: CCD"),
-        Counter("stall_datapath", "clocks", "nmp", True, "D18: datapath full"),
-        Counter("stall_result", "clocks", "nmp", True, "D18: result buffer full"),
-        Counter("drained", "clocks", "nmp", True, "D18: no work is left"),
     )
 }
 
@@ -87,20 +110,18 @@ def check_counters(counters: Mapping[str, int], kind: Literal["host", "nmp"]) ->
         counter = COUNTERS.get(match[1]) if match else None
         if match is None or counter is None or counter.side not in (kind, "both"):
             raise KeyError(f"counter '{key}' is not declared for {kind} systems")
-        if counter.per_rank != (match[2] is not None):
-            raise KeyError(f"counter '{key}': {counter.name} is {'' if counter.per_rank else 'not '}kept per rank")
+        if match[2] is not None and (not counter.per_rank or counter.name in counters):
+            raise KeyError(f"counter '{key}': {counter.name} is not kept per rank")
 
 
 def total(counters: Mapping[str, int], name: str) -> int:
     """A counter over all ranks; 0 if the system does not count it."""
-    if not COUNTERS[name].per_rank:
-        return counters.get(name, 0)
-    return sum(by_rank(counters, name))
+    return counters[name] if name in counters else sum(by_rank(counters, name))
 
 
 def by_rank(counters: Mapping[str, int], name: str) -> list[int]:
     """A counter kept per rank, in rank order."""
-    values = []
+    values: list[int] = []
     while f"{name}[{len(values)}]" in counters:
         values.append(counters[f"{name}[{len(values)}]"])
     return values
@@ -163,18 +184,19 @@ def ceilings(config: SystemConfig, counters: Mapping[str, int]) -> dict[str, int
             and 1 / instructions_per_clock an instruction. No turnarounds.
         faw: the run's own ACTs spread evenly over the ranks, four in FAW clocks.
         ccd: the run's own RDs spread evenly over the ranks, one in CCD_S clocks.
-        slowest_rank: the same two for the rank that has most, as ACTs and RDs were really spread.
+        slowest_rank: the same two for the rank that has most, as far as the engine tells ranks apart (the
+            host's counts RDs per rank, and ACTs only in all).
     """
     timing = config.dram.timings()
     channels = config.memory.channels
-    acts, reads = by_rank(counters, "act"), by_rank(counters, "rd")
+    ranks = channels * config.memory.ranks
+    acts, reads = total(counters, "act"), total(counters, "rd")
     if config.nmp is None:
-        bursts, instruction_clocks = sum(reads) + total(counters, "wr"), 0
+        bursts, instruction_clocks = reads + total(counters, "wr"), 0
     else:
         bursts = total(counters, "result_bursts")
         instructions = total(counters, "instructions") + total(counters, "packet_instructions")
         instruction_clocks = -(-instructions // config.nmp.instructions_per_clock)
-    ranks = channels * config.memory.ranks
 
     def activations(count: int) -> int:
         # the first four are free, each further one waits for the fourth last
@@ -183,10 +205,15 @@ def ceilings(config: SystemConfig, counters: Mapping[str, int]) -> dict[str, int
     def columns(count: int) -> int:
         return max(0, count - 1) * timing.nCCDS
 
-    each = [max(activations(a), columns(r)) for a, r in zip(acts, reads, strict=True)]
+    faw, ccd = activations(-(-acts // ranks)), columns(-(-reads // ranks))
     return {
         "bus": -(-bursts // channels) * timing.nBL + -(-instruction_clocks // channels),
-        "faw": activations(-(-sum(acts) // ranks)),
-        "ccd": columns(-(-sum(reads) // ranks)),
-        "slowest_rank": max(each, default=0),
+        "faw": faw,
+        "ccd": ccd,
+        "slowest_rank": max(
+            faw,
+            ccd,
+            *map(activations, by_rank(counters, "act")),
+            *map(columns, by_rank(counters, "rd")),
+        ),
     }

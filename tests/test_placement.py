@@ -111,7 +111,8 @@ def test_plain_orders_are_bijections_of_any_sizes(parts: list[str], sizes: dict[
 
 
 _POWERS = st.fixed_dictionaries(
-    {"Ch": st.just(1)} | {part: st.sampled_from([1, 2, 4]) for part in ("Ra", "Bg", "Ba")}
+    {"Ch": st.just(1)}
+    | {part: st.sampled_from([1, 2, 4]) for part in ("Ra", "Bg", "Ba")}
     | {"Ro": st.just(64), "Co": st.sampled_from([2, 8])}
 )
 
@@ -269,7 +270,9 @@ def test_interleaved_lines_are_fine_for_vectors_of_a_line() -> None:
     assert lines.channel.tolist() == [0, 1] * 32
 
 
-@pytest.mark.parametrize(("row_bytes", "legal"), [(64, True), (32, True), (192, True), (40, False), (96, False)])
+@pytest.mark.parametrize(
+    ("row_bytes", "legal"), [(64, True), (32, True), (192, True), (40, False), (96, False)]
+)
 def test_rows_that_straddle_lines_are_refused_near_memory(row_bytes: int, legal: bool) -> None:
     tables = [Rows("t", 10, row_bytes)]
     Placement(system("host"), tables)

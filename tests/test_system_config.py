@@ -223,7 +223,9 @@ _LAYERS = st.fixed_dictionaries(
 
 @settings(max_examples=40)
 @given(_LAYERS)
-def test_toml_round_trip(tmp_path_factory: pytest.TempPathFactory, values: dict[str, dict[str, object]]) -> None:
+def test_toml_round_trip(
+    tmp_path_factory: pytest.TempPathFactory, values: dict[str, dict[str, object]]
+) -> None:
     config = SystemConfig(**{"name": "x", **values})  # type: ignore[arg-type]
     file = tmp_path_factory.mktemp("toml") / "other.toml"
     file.write_text(to_toml(config), encoding="utf-8")

@@ -5,7 +5,15 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from ..config.load import Layer, Setting, load_system, memory_layer, overlay_layer, parse_setting, system_layer
+from ..config.load import (
+    Layer,
+    Setting,
+    load_system,
+    memory_layer,
+    overlay_layer,
+    parse_setting,
+    system_layer,
+)
 from ..config.system import SystemConfig
 from ..errors import RecnmpError
 
@@ -19,12 +27,18 @@ def add_system_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--config", metavar="FILE", help="TOML sections that go over those of every system")
     parser.add_argument(
-        "--set", metavar="[SYSTEM.]KEY=VALUE", action="append", default=[], dest="settings",
+        "--set",
+        metavar="[SYSTEM.]KEY=VALUE",
+        action="append",
+        default=[],
+        dest="settings",
         help="one setting, such as nmp.window=8, for all systems or one; may be repeated",
     )
 
 
-def chosen_systems(args: argparse.Namespace, names: Sequence[str]) -> tuple[list[SystemConfig], list[Setting]]:
+def chosen_systems(
+    args: argparse.Namespace, names: Sequence[str]
+) -> tuple[list[SystemConfig], list[Setting]]:
     """The systems that the options ask for, and the settings.
 
     Args:

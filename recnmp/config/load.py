@@ -18,12 +18,17 @@ from pydantic_core import ErrorDetails
 
 from ..errors import RecnmpError
 from .dram import nearest
-from .system import Nmp, SystemConfig
+from .system import Dram, EnergyTable, Host, Memory, Nmp, PlacementRules, Refresh, Run, SystemConfig
 
 SECTIONS: dict[str, type[BaseModel]] = {
-    name: Nmp if name == "nmp" else field.annotation
-    for name, field in SystemConfig.model_fields.items()
-    if name == "nmp" or (isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel))
+    "dram": Dram,
+    "memory": Memory,
+    "placement": PlacementRules,
+    "host": Host,
+    "refresh": Refresh,
+    "nmp": Nmp,
+    "energy": EnergyTable,
+    "run": Run,
 }
 _NOT_SYSTEMS = {"ddr4"}  # presets of timings and organisations
 # Sections that a file given with --memory may have.
@@ -124,7 +129,9 @@ def overlay_layer(path: str | Path) -> Layer:
     layer = read_layer(path)
     for key in layer.values:
         if key not in SECTIONS:
-            raise RecnmpError(f"{layer.place((key,))}{key}: belongs to one system; name the file with --system")
+            raise RecnmpError(
+                f"{layer.place((key,))}{key}: belongs to one system; name the file with --system"
+            )
     return layer
 
 
@@ -195,6 +202,11 @@ def load_system(
         if everyone or setting.system in (name, own):
             layers.append(setting.layer())
     return build(layers)
+
+
+def with_layers(config: SystemConfig, layers: Sequence[Layer]) -> SystemConfig:
+    """A system with more layers over it."""
+    return build([Layer(config.model_dump(), config.name), *layers]) if layers else config
 
 
 def to_toml(config: SystemConfig) -> str:

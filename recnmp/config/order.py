@@ -66,6 +66,6 @@ def check_mapping(name: str) -> str:
 def _unknown(name: str) -> str:
     known = [SKYLAKE, *_RAMULATOR, "RoRaBaCoCh", "RoCoBaRaCh"]
     return (
-        f"unknown mapping '{name}', {nearest(name, known)}; a mapping is {SKYLAKE}, or an order of Ch, Ra, Ba, Ro, Co "
-        "(and Bg) from the highest to the lowest bits, such as RoBaRaCoCh"
+        f"unknown mapping '{name}', {nearest(name, known)}; a mapping is {SKYLAKE}, or an order of "
+        "Ch, Ra, Ba, Ro, Co (and Bg) from the highest to the lowest bits, such as RoBaRaCoCh"
     )

@@ -40,7 +40,9 @@ class Dram(Section):
     """The DRAM devices: a speed bin, an organisation, and single timings that replace those of the bin."""
 
     timing: str = _field("DDR4_2400R", "speed bin", "name", "[S] machine.md section 3")
-    organisation: str = _field("DDR4_8Gb_x8", "device density and width", "name", "[P/R] machine.md section 3")
+    organisation: str = _field(
+        "DDR4_8Gb_x8", "device density and width", "name", "[P/R] machine.md section 3"
+    )
     rule_set: Literal["jedec", "ramulator-2.1"] = _field(
         "jedec", "timing rules; they differ in RD to WR of another rank", "name", "deviation D-1"
     )
@@ -90,11 +92,15 @@ class PlacementRules(Section):
     """How table rows become places in DRAM (docs/placement.md)."""
 
     mapping: str = _field(
-        "skylake", "physical address to DRAM address: skylake, or an order such as RoBaRaCoCh", "name",
+        "skylake",
+        "physical address to DRAM address: skylake, or an order such as RoBaRaCoCh",
+        "name",
         "[P/R] machine.md section 3",
     )
     pages: Literal["sequential", "random", "coloured"] = _field(
-        "random", "physical 4 KiB page of a logical one; coloured binds a table to a rank", "name",
+        "random",
+        "physical 4 KiB page of a logical one; coloured binds a table to a rank",
+        "name",
         "[R] machine.md section 2",
     )
     seed: int = _field(1, "seed of the random pages", "-", "user", 0, (1 << 63) - 1)
@@ -112,7 +118,9 @@ class Host(Section):
     """The host's memory controller and its source of reads."""
 
     read_queue: int = _field(32, "read queue of a channel", "entries", "[P/R] machine.md section 3", 1, 4096)
-    write_queue: int = _field(32, "write queue of a channel", "entries", "[P/R] machine.md section 3", 1, 4096)
+    write_queue: int = _field(
+        32, "write queue of a channel", "entries", "[P/R] machine.md section 3", 1, 4096
+    )
     outstanding: int | None = _field(
         None, "reads in flight on a channel; none: bounded by the queue", "reads", "design D14", 1
     )
@@ -134,16 +142,26 @@ class Nmp(Section):
         2, "NMP instructions that cross the channel in a clock", "instructions/clock", "[R] design D2"
     )
     bus_turnaround: int = _field(
-        2, "idle clocks of the bus between instructions and results, and between DIMMs", "clocks",
-        "design D2", 0, 1024,
+        2,
+        "idle clocks of the bus between instructions and results, and between DIMMs",
+        "clocks",
+        "design D2",
+        0,
+        1024,
     )
     poolings_per_packet: int = _field(8, "whole poolings of a packet", "poolings", "[R] design D6", 1, TAGS)
     packets_in_flight: int | None = _field(
-        None, "packets in flight on a channel; none: floor(16 / poolings_per_packet), and never more",
-        "packets", "design D6", 1, TAGS,
+        None,
+        "packets in flight on a channel; none: floor(16 / poolings_per_packet), and never more",
+        "packets",
+        "design D6",
+        1,
+        TAGS,
     )
     fifo: int = _field(64, "instruction FIFO of a rank-NMP", "instructions", "design D4", 1, 1 << 16)
-    window: int = _field(16, "instructions that a rank-NMP schedules among", "instructions", "design D4", 1, 1024)
+    window: int = _field(
+        16, "instructions that a rank-NMP schedules among", "instructions", "design D4", 1, 1024
+    )
     skip_full_rank: bool = _field(
         False, "an instruction may pass the head whose rank has no credit", "-", "design D12"
     )
@@ -181,16 +199,25 @@ class EnergyTable(Section):
     activate_pj: float = _field(2100.0, "one ACT of a rank", "pJ", "[R] machine.md section 3", 0)
     read_pj_per_bit: float = _field(14.0, "data read from a rank", "pJ/bit", "[R] machine.md section 3", 0)
     write_pj_per_bit: float = _field(14.0, "data written to a rank", "pJ/bit", "[R] machine.md section 3", 0)
-    io_pj_per_bit: float = _field(22.0, "a bit that crosses the channel", "pJ/bit", "[R] machine.md section 3", 0)
-    buffer_io_pj_per_bit: float = _field(
-        0.0, "a bit from a DRAM device to the DIMM's buffer chip, near memory", "pJ/bit",
-        "unsourced, hence 0 (machine.md section 5)", 0,
+    io_pj_per_bit: float = _field(
+        22.0, "a bit that crosses the channel", "pJ/bit", "[R] machine.md section 3", 0
     )
-    rank_cache_pj: float = _field(50.0, "one probe or fill of a RankCache", "pJ", "[R] machine.md section 3", 0)
+    buffer_io_pj_per_bit: float = _field(
+        0.0,
+        "a bit from a DRAM device to the DIMM's buffer chip, near memory",
+        "pJ/bit",
+        "unsourced, hence 0 (machine.md section 5)",
+        0,
+    )
+    rank_cache_pj: float = _field(
+        50.0, "one probe or fill of a RankCache", "pJ", "[R] machine.md section 3", 0
+    )
     fp_add_pj: float = _field(7.89, "one FP32 addition", "pJ", "[R] machine.md section 3", 0)
     fp_mul_pj: float = _field(25.2, "one FP32 multiplication", "pJ", "[R] machine.md section 3", 0)
     command_io: bool = _field(
-        True, "commands and instructions that cross the channel are charged, on both sides", "-",
+        True,
+        "commands and instructions that cross the channel are charged, on both sides",
+        "-",
         "machine.md section 5",
     )
     instruction_bits: int = _field(79, "an NMP instruction", "bits", "[R] machine.md section 2", 1)
@@ -204,7 +231,9 @@ class Run(Section):
     """How batches follow each other."""
 
     mode: Literal["closed", "stream"] = _field(
-        "closed", "closed: a batch is offered when the one before has ended; stream: back to back", "name",
+        "closed",
+        "closed: a batch is offered when the one before has ended; stream: back to back",
+        "name",
         "machine.md section 5",
     )
 
@@ -248,12 +277,12 @@ class SystemConfig(Section):
                 f"memory.channels = {self.memory.channels}: near-memory systems have one channel for now"
             )
         devices = self.dram.devices()
-        counts = (
-            self.memory.ranks, devices.bankgroups, devices.banks, devices.rows, devices.bursts_per_row
-        )
+        counts = (self.memory.ranks, devices.bankgroups, devices.banks, devices.rows, devices.bursts_per_row)
         for (what, most), count in zip(ADDRESS_LIMITS.items(), counts, strict=True):
             if count > most:
-                raise RecnmpError(f"{count} {what}: the address of an NMP instruction names at most {most} (D8)")
+                raise RecnmpError(
+                    f"{count} {what}: the address of an NMP instruction names at most {most} (D8)"
+                )
         return self
 
     @property
