@@ -5,7 +5,8 @@
 Neither mypy nor import-linter follows the folder mapping of an editable install (traces/, rtl/ and
 analysis/ are recnmp.traces, .rtl, .analysis), so they are shown a tree of symbolic links. Neither reads
 Cython either: beside a kernel's .pyi (which mypy prefers) stands a .py that holds nothing but the
-kernel's imports of other parts of recnmp, so that the layers of kernels are checked too.
+kernel's imports of other parts of recnmp, so that the layers of kernels are checked too. To mypy a kernel
+without a .pyi is an empty module.
 """
 
 import re
@@ -49,7 +50,8 @@ def lay_out(target: Path, root: Path = ROOT) -> Path:
     for kernel in sorted((package / "kernels").glob("*.pyx")):
         header = kernel.with_suffix(".pxd")
         text = kernel.read_text() + (header.read_text() if header.exists() else "")
-        kernel.with_suffix(".py").write_text("".join(f"{line}\n" for line in kernel_imports(text)))
+        lines = ["# mypy: ignore-errors", *kernel_imports(text)]
+        kernel.with_suffix(".py").write_text("".join(f"{line}\n" for line in lines))
     return package
 
 
