@@ -1,8 +1,8 @@
 """The exact host channel: `replay_dram` for one stream of requests, `HostChannel` for batch after batch.
 
 Requests are an integer array [n, 7] with the columns of golden/README: offered_clk, is_write, rank,
-bankgroup, bank, row, column (device columns). An address is all five of rank to column: a read is forwarded from, and a
-write merged into, a waiting write of exactly the same address.
+bankgroup, bank, row, column (device columns). An address is all five of rank to column: a read is forwarded
+from, and a write merged into, a waiting write of exactly the same address.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Replay:
 
 
 def checked_requests(requests: npt.ArrayLike, config: ChannelConfig) -> Integers:
-    """`requests` as C-contiguous int64 [n, 7] if all values are in range; RecnmpError naming the first bad one.
+    """`requests` as C-contiguous int64 [n, 7]; RecnmpError naming the first value that is out of range.
 
     Any integer type, byte order and layout is taken. Requests are offered in their order: one whose
     `offered_clk` is below that of the request before it simply follows that one.
