@@ -87,6 +87,7 @@ class SlowChannel:
         self.writes: list[Request] = []
         self.refreshes: deque[int] = deque()
         self.write_mode = False
+        self.last_accepted = 0
         self.in_flight: list[int] = []
         self.commands: list[tuple[int, ...]] = []
         self.count = dict.fromkeys(
@@ -102,6 +103,7 @@ class SlowChannel:
         while waiting or self.active or self.reads or self.writes:
             if waiting and start + waiting[0][1][0] <= self.clk and self._offer(*waiting[0]):
                 waiting.popleft()
+                self.last_accepted = self.clk
             self._act_once()
         while self.clk < max(self.done, default=0):
             self._act_once()
