@@ -33,4 +33,10 @@ kernels = [
     for path in sorted((ROOT / "recnmp" / "kernels").glob("*.pyx"))
 ]
 
-setup(ext_modules=cythonize(kernels, compiler_directives=DIRECTIVES, build_dir="build/cython"))
+# The two builds differ in generated C, which Cython would take for up to date.
+generated = "build/cython-debug" if DEBUG else "build/cython"
+setup(
+    ext_modules=cythonize(kernels, compiler_directives=DIRECTIVES, build_dir=generated),
+    # kernels do not depend on each other: all cores compile, under pip too
+    options={"build_ext": {"parallel": True}},
+)

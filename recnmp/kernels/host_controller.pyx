@@ -1,0 +1,474 @@
+"""The host channel's FR-FCFS controller: open page, read and write queue, refresh; one command a clock.
+
+How a clock goes (golden/README, docs/dram.md), in `tick`:
+1. the next request, if its time has come and its queue has room, is accepted; then the clock moves on;
+2. refresh falls due for every rank at multiples of the interval;
+3. the oldest active request that is ready is served, else the head of the due refreshes, else the oldest
+   ready request of the read queue or, in write mode, of the write queue.
+
+`skip` jumps over clocks at which nothing can happen; it decides nothing else, so ticking gives the same.
+"""
+
+cimport cython
+from cpython.exc cimport PyErr_CheckSignals
+
+from .candidates cimport (
+    ACTIVE, FAR_CLOCK, HIT, READ_QUEUE, ROW, WRITE_QUEUE, Found, find_active, find_waiting, propose,
+    renew_active_look, renew_queue_look, withdraw,
+)
+from .dram cimport ACT, CLOSED, N_COMMANDS, PRE, PREA, RD, REF, WR, issue, rank_earliest
+from .request_queues cimport NONE, Slot, enqueue, find_write, leave, release
+
+import numpy as np
+
+from .candidates import Candidates
+from .request_queues import RequestQueues
+
+# Counters: first the commands by code, then what happened to requests.
+COUNTERS = (
+    "activates",
+    "precharges",
+    "precharges_all",
+    "reads",
+    "writes",
+    "reads_precharging",
+    "writes_precharging",
+    "refreshes",
+    "row_hits",
+    "row_misses",
+    "row_conflicts",
+    "read_requests",
+    "write_requests",
+    "reads_forwarded",
+    "writes_merged",
+    "read_latency",
+)
+
+cdef enum:
+    ROW_HITS = N_COMMANDS
+    ROW_MISSES
+    ROW_CONFLICTS
+    READ_REQUESTS
+    WRITE_REQUESTS
+    READS_FORWARDED
+    WRITES_MERGED
+    READ_LATENCY
+
+cdef enum:  # completion clocks before they are known
+    UNSERVED = -1
+    MERGED = -2           # minus the index of the write
+
+cdef enum:
+    LOG_ROWS = 1 << 14
+    COLUMNS = 7           # of a request and of a command in the log
+    CHUNK_CLOCKS = 1 << 22   # clocks between two looks at Ctrl-C
+
+
+@cython.final
+cdef class HostController:
+    """State of one channel. `device` holds banks and timing; queue depths and latencies are in clocks.
+
+    `outstanding` limits reads between acceptance and last datum (0: no limit); `refresh_interval` 0 turns
+    refresh off. With `logging`, `take_log` returns the commands since it was last called.
+    """
+
+    def __init__(self, Device device, int64_t read_queue, int64_t write_queue, int64_t outstanding,
+                 int64_t refresh_interval, int64_t read_latency, int64_t write_latency, bint logging):
+        self.device = device
+        self.candidates = Candidates(device)
+        self.ranks, self.rank_banks = device.ranks, device.bankgroups * device.banks
+        self.n_banks = self.ranks * self.rank_banks
+        self.queues = RequestQueues(self.n_banks, read_queue, write_queue)
+        self.active = np.full(self.n_banks, NONE, np.int32)
+        self.hit, self.conflict = np.full((2, 2 * self.n_banks), NONE, np.int32)
+        self.active_count = np.zeros(self.ranks, np.int32)
+        self.read_latency, self.write_latency = read_latency, write_latency
+        self.outstanding = outstanding
+        self.arrivals = np.zeros(outstanding + 1, np.int64)
+        self.refresh_interval = refresh_interval
+        self.next_refresh = refresh_interval if refresh_interval else FAR_CLOCK
+        self.offer_at = FAR_CLOCK
+        self.counters = np.zeros(len(COUNTERS), np.int64)
+        self.logging = logging
+        self.log = np.zeros((LOG_ROWS if logging else 1, COLUMNS), np.int64)
+        self.log_parts = []
+        self.requests = np.zeros((0, COLUMNS), np.int64)
+        self.done = np.zeros(0, np.int64)
+
+    # --- the story of a clock ---
+
+    cdef bint tick(self) noexcept nogil:
+        """One clock; returns whether a command was issued."""
+        cdef int64_t clk
+        if self.clk >= self.offer_at:
+            self.accept()
+        self.clk += 1
+        clk = self.clk
+        if clk >= self.next_refresh:
+            self.next_refresh += self.refresh_interval
+            self.refreshes_due += self.ranks
+        if clk >= self.candidates.active_look_at and self.serve_active(clk):
+            return True
+        if self.refreshes_due:
+            return self.serve_refresh(clk)
+        self.decide_write_mode()
+        if clk >= self.candidates.queue_look_at[self.write_mode]:
+            return self.serve_waiting(self.write_mode, clk)
+        return False
+
+    cdef void skip(self, int64_t limit) noexcept nogil:
+        """After a clock without a command: jump to just before the next at which anything can happen."""
+        cdef int64_t act_at = min(self.next_refresh, self.candidates.active_look_at)
+        if self.refreshes_due == 0:
+            act_at = min(act_at, self.candidates.queue_look_at[self.write_mode])
+        elif self.device.open_banks[self.refresh_rank] == 0:
+            act_at = min(act_at, rank_earliest(self.device, REF, self.refresh_rank))
+        elif self.active_count[self.refresh_rank] == 0:
+            act_at = min(act_at, rank_earliest(self.device, PREA, self.refresh_rank))
+        # requests are offered at the clock before the one at which the controller acts
+        act_at = min(min(act_at - 1, self.offer_at), limit)
+        if act_at > self.clk:
+            self.clk = act_at
+
+    cdef inline void decide_write_mode(self) noexcept nogil:
+        cdef int64_t reads = self.queues.waiting[READ_QUEUE], writes = self.queues.waiting[WRITE_QUEUE]
+        if self.write_mode:
+            self.write_mode = 5 * writes >= self.queues.capacity[WRITE_QUEUE] or reads == 0
+        else:
+            self.write_mode = 5 * writes > 4 * self.queues.capacity[WRITE_QUEUE] or reads == 0
+
+    # --- requests come in ---
+
+    cdef void accept(self) noexcept nogil:
+        """Accept, forward or merge the next request if it can be; sets when to offer again."""
+        cdef const int64_t* request = &self.requests[self.next_request, 0]
+        cdef int queue = request[1] != 0
+        cdef bint full = self.queues.waiting[queue] >= self.queues.capacity[queue]
+        cdef int32_t bank, row, column, same = NONE
+        if queue == READ_QUEUE and self.outstanding and self.too_many_outstanding():
+            # with none on its way, the next RD tells
+            self.offer_at = self.arrivals[self.arrivals_head] if self.arrivals_count else FAR_CLOCK
+            return
+        bank = <int32_t>((request[2] * self.device.bankgroups + request[3]) * self.device.banks + request[4])
+        row, column = <int32_t>request[5], <int32_t>request[6]
+        if self.queues.waiting[WRITE_QUEUE]:
+            same = find_write(self.queues, bank, row, column)
+        if same != NONE:
+            self.answer_from_write(queue, same)
+        elif full:
+            self.offer_at = FAR_CLOCK   # until a request leaves its queue
+            return
+        else:
+            self.wait_in_queue(queue, bank, row, column)
+        self.counters[READ_REQUESTS + queue] += 1
+        self.next_request += 1
+        self.offer_at = self.offer_from(self.clk + 1)
+
+    cdef inline int64_t offer_from(self, int64_t clk) noexcept nogil:
+        """When to offer the next request, not before `clk`."""
+        if self.next_request == self.n_requests:
+            return FAR_CLOCK
+        return max(self.start + self.requests[self.next_request, 0], clk)
+
+    cdef bint too_many_outstanding(self) noexcept nogil:
+        while self.arrivals_count and self.arrivals[self.arrivals_head] <= self.clk:
+            self.arrivals_head = self.arrivals_head + 1 if self.arrivals_head < self.outstanding else 0
+            self.arrivals_count -= 1
+            self.in_flight -= 1
+        return self.in_flight >= self.outstanding
+
+    cdef void answer_from_write(self, int queue, int32_t write) noexcept nogil:
+        """Forward the data of a waiting write to a read, or merge a write into it."""
+        if queue == READ_QUEUE:
+            self.done[self.next_request] = self.clk + 1
+            self.last_datum = max(self.last_datum, self.clk + 1)
+            self.counters[READS_FORWARDED] += 1
+            self.counters[READ_LATENCY] += 1
+        else:
+            # it ends with the waiting write: resolved when the batch has ended
+            self.done[self.next_request] = MERGED - self.queues.slots[write].index
+            self.counters[WRITES_MERGED] += 1
+        self.unfinished -= 1
+
+    cdef void wait_in_queue(self, int queue, int32_t bank, int32_t row, int32_t column) noexcept nogil:
+        cdef int32_t s = enqueue(self.queues, queue, bank, row, column, self.next_request, self.clk)
+        cdef int place = queue * self.n_banks + bank
+        if queue == READ_QUEUE and self.outstanding:
+            self.in_flight += 1
+        # what the bank can do changes only if this is the first of its kind
+        if self.device.open_row[bank] == CLOSED:
+            if self.queues.first[place] == s:
+                self.offer(queue, bank, ROW, ACT, s, self.clk)
+        elif self.device.open_row[bank] == row:
+            if self.hit[place] == NONE:
+                self.hit[place] = s
+                self.offer(queue, bank, HIT, WR if queue == WRITE_QUEUE else RD, s, self.clk)
+        elif self.conflict[place] == NONE:
+            self.conflict[place] = s
+            if self.active[bank] == NONE:
+                self.offer(queue, bank, ROW, PRE, s, self.clk)
+
+    # --- whose turn it is ---
+
+    cdef bint serve_active(self, int64_t clk) noexcept nogil:
+        """Issue RD or WR for the oldest active request that is ready."""
+        cdef Found found
+        cdef bint ready = find_active(self.candidates, clk, &found)
+        if ready:
+            self.serve_column(found.queue, found.bank, ACTIVE, self.active[found.bank], clk)
+        renew_active_look(self.candidates, clk)
+        return ready
+
+    cdef bint serve_refresh(self, int64_t clk) noexcept nogil:
+        """Issue PREA or REF for the head of the due refreshes, if it is ready."""
+        cdef int rank = self.refresh_rank
+        cdef int32_t bank
+        if self.device.open_banks[rank]:
+            if self.active_count[rank] or rank_earliest(self.device, PREA, rank) > clk:
+                return False
+            self.command(PREA, rank, NONE, NONE, NONE, clk)
+            for bank in range(rank * self.rank_banks, (rank + 1) * self.rank_banks):
+                self.bank_closed(bank, clk)
+            return True
+        if rank_earliest(self.device, REF, rank) > clk:
+            return False
+        self.command(REF, rank, NONE, NONE, NONE, clk)
+        self.refreshes_due -= 1
+        self.refresh_rank = rank + 1 if rank + 1 < self.ranks else 0
+        return True
+
+    cdef bint serve_waiting(self, int queue, int64_t clk) noexcept nogil:
+        """Issue the next command of the oldest ready request of a queue."""
+        cdef Found found
+        cdef bint ready = find_waiting(self.candidates, queue, clk, &found)
+        if ready:
+            if found.kind == HIT:
+                self.serve_column(queue, found.bank, HIT, self.hit[queue * self.n_banks + found.bank], clk)
+            elif self.device.open_row[found.bank] == CLOSED:
+                self.activate(queue, found.bank, clk)
+            else:
+                self.precharge(queue, found.bank, clk)
+        renew_queue_look(self.candidates, queue, clk)
+        return ready
+
+    # --- what a command changes ---
+
+    cdef inline void offer(
+        self, int queue, int32_t bank, int kind, int command, int32_t slot, int64_t clk
+    ) noexcept nogil:
+        propose(self.candidates, queue, bank, kind, command, self.queues.slots[slot].age, clk)
+
+    cdef void activate(self, int queue, int32_t bank, int64_t clk) noexcept nogil:
+        cdef int32_t s = self.queues.first[queue * self.n_banks + bank]
+        cdef Slot* request = &self.queues.slots[s]
+        cdef int rank = self.candidates.rank_of[bank]
+        self.counters[ROW_MISSES] += not request.classed
+        request.classed = True
+        self.command(ACT, rank, bank, request.row, NONE, clk)
+        self.candidates.closed[self.candidates.word_of[bank]] &= ~self.candidates.bit_of[bank]
+        leave(self.queues, queue, s)
+        self.offer_at = self.offer_from(clk)
+        self.active_count[rank] += 1
+        self.active[bank] = s
+        withdraw(self.candidates, queue, bank, ROW)
+        self.offer(queue, bank, ACTIVE, WR if queue == WRITE_QUEUE else RD, s, clk)
+        self.sort_waiting(queue, bank, request.row, clk)
+        if self.queues.waiting[1 - queue]:
+            withdraw(self.candidates, 1 - queue, bank, ROW)
+            self.sort_waiting(1 - queue, bank, request.row, clk)
+
+    cdef void sort_waiting(self, int queue, int32_t bank, int32_t row, int64_t clk) noexcept nogil:
+        """After ACT: who waits for the bank is now hit or conflict (no PRE before the active one is served)."""
+        cdef int place = queue * self.n_banks + bank
+        cdef int32_t s = self.queues.first[place], hit = NONE, conflict = NONE
+        while s != NONE and (hit == NONE or conflict == NONE):
+            if self.queues.slots[s].row == row:
+                hit = s if hit == NONE else hit
+            else:
+                conflict = s if conflict == NONE else conflict
+            s = self.queues.slots[s].next
+        self.hit[place], self.conflict[place] = hit, conflict
+        if hit != NONE:
+            self.offer(queue, bank, HIT, WR if queue == WRITE_QUEUE else RD, hit, clk)
+
+    cdef void precharge(self, int queue, int32_t bank, int64_t clk) noexcept nogil:
+        cdef Slot* request = &self.queues.slots[self.conflict[queue * self.n_banks + bank]]
+        self.counters[ROW_CONFLICTS] += not request.classed
+        request.classed = True
+        self.command(PRE, self.candidates.rank_of[bank], bank, NONE, NONE, clk)
+        self.bank_closed(bank, clk)
+
+    cdef void bank_closed(self, int32_t bank, int64_t clk) noexcept nogil:
+        """After PRE or PREA: the oldest that waits for the bank wants ACT."""
+        cdef int queue, place
+        self.candidates.closed[self.candidates.word_of[bank]] |= self.candidates.bit_of[bank]
+        for queue in range(2):
+            if self.queues.waiting[queue]:
+                place = queue * self.n_banks + bank
+                if self.hit[place] != NONE:
+                    withdraw(self.candidates, queue, bank, HIT)
+                self.hit[place] = self.conflict[place] = NONE
+                if self.queues.first[place] != NONE:
+                    self.offer(queue, bank, ROW, ACT, self.queues.first[place], clk)
+
+    cdef void serve_column(self, int queue, int32_t bank, int kind, int32_t s, int64_t clk) noexcept nogil:
+        """RD or WR for the active request or the oldest hit of a bank: it is served."""
+        cdef Slot* request = &self.queues.slots[s]
+        cdef int rank = self.candidates.rank_of[bank]
+        cdef int64_t done = clk + (self.write_latency if queue == WRITE_QUEUE else self.read_latency)
+        self.counters[ROW_HITS] += not request.classed
+        self.command(WR if queue == WRITE_QUEUE else RD, rank, bank, request.row, request.column, clk)
+        self.done[request.index] = done
+        self.last_datum = max(self.last_datum, done)
+        self.unfinished -= 1
+        if queue == READ_QUEUE:
+            self.counters[READ_LATENCY] += done - request.accepted
+            if self.outstanding:
+                self.on_its_way(done)
+        if kind == ACTIVE:
+            withdraw(self.candidates, queue, bank, ACTIVE)
+            self.active[bank] = NONE
+            self.active_count[rank] -= 1
+        else:
+            self.hit_left(queue, bank, s)
+            leave(self.queues, queue, s)
+            self.offer_at = self.offer_from(clk)
+        release(self.queues, s)
+        self.column_moved(bank, clk)
+
+    cdef void hit_left(self, int queue, int32_t bank, int32_t s) noexcept nogil:
+        """The next hit of the bank is younger than the one that was served: all older ones are conflicts."""
+        cdef int32_t row = self.queues.slots[s].row
+        s = self.queues.slots[s].next
+        while s != NONE and self.queues.slots[s].row != row:
+            s = self.queues.slots[s].next
+        self.hit[queue * self.n_banks + bank] = s
+        if s == NONE:
+            withdraw(self.candidates, queue, bank, HIT)
+
+    cdef void column_moved(self, int32_t bank, int64_t clk) noexcept nogil:
+        """After RD or WR: the bank's own rules have moved for all that it can do next."""
+        cdef int queue, place
+        for queue in range(2):
+            if self.queues.waiting[queue]:
+                place = queue * self.n_banks + bank
+                if self.hit[place] != NONE:
+                    self.offer(queue, bank, HIT, WR if queue == WRITE_QUEUE else RD, self.hit[place], clk)
+                if self.conflict[place] != NONE and self.active[bank] == NONE:
+                    self.offer(queue, bank, ROW, PRE, self.conflict[place], clk)
+
+    cdef void on_its_way(self, int64_t done) noexcept nogil:
+        """A read's last datum will come at `done`: only then it is no longer outstanding."""
+        cdef int64_t place = self.arrivals_head + self.arrivals_count
+        self.arrivals[place if place <= self.outstanding else place - self.outstanding - 1] = done
+        self.arrivals_count += 1
+        self.offer_at = self.offer_from(self.clk)
+
+    cdef inline void command(
+        self, int command, int32_t rank, int32_t bank, int32_t row, int32_t column, int64_t clk
+    ) noexcept nogil:
+        issue(self.device, command, rank, self.candidates.group_of[bank] if bank != NONE else 0, bank, row, clk)
+        self.counters[command] += 1
+        if self.logging:
+            self.write_log(command, rank, bank, row, column, clk)
+
+    cdef void write_log(
+        self, int command, int32_t rank, int32_t bank, int32_t row, int32_t column, int64_t clk
+    ) noexcept nogil:
+        cdef int64_t* line = &self.log[self.logged, 0]
+        self.logged += 1
+        line[0], line[1], line[2], line[3], line[4], line[5], line[6] = clk, command, rank, NONE, NONE, row, column
+        if bank != NONE:
+            line[3] = self.candidates.group_of[bank] - rank * self.device.bankgroups
+            line[4] = bank - self.candidates.group_of[bank] * self.device.banks
+
+    cdef bint loop(self, int64_t until, int64_t clocks, bint skipping) noexcept nogil:
+        """Go on until the batch is finished and `until` is reached; False if log or `clocks` ran out before."""
+        cdef int64_t limit = self.clk + clocks
+        while self.unfinished or self.clk < until:
+            if self.clk >= limit or self.logged == self.log.shape[0]:
+                return False
+            if not self.tick() and skipping:
+                if self.unfinished:
+                    self.skip(limit)
+                elif self.clk < until:
+                    self.skip(min(limit, until))
+        return True
+
+    # --- public ---
+
+    def _until(self, int64_t until, bint skipping, progress):
+        cdef bint ended = False
+        while not ended:
+            with nogil:
+                ended = self.loop(until, CHUNK_CLOCKS, skipping)
+            if self.logging and self.logged:
+                self.log_parts.append(np.array(self.log[:self.logged]))
+                self.logged = 0
+            PyErr_CheckSignals()
+            if progress is not None:
+                progress(self.next_request)
+
+    def begin(self, const int64_t[:, ::1] requests, int64_t start):
+        """Begin a batch of requests [n, 7], offered from clock `start` (not before now); the last one is over.
+
+        Values are taken as they are: the caller has checked them. Until `start` the channel only refreshes.
+        """
+        cdef int64_t n = requests.shape[0]
+        if self.unfinished or start < self.clk:
+            raise ValueError(f"{self.unfinished} requests are unfinished, clock is {self.clk}, start is {start}")
+        if requests.shape[1] != COLUMNS:
+            raise ValueError(f"requests have {requests.shape[1]} columns, not {COLUMNS}")
+        self._until(start, True, None)
+        self.done = np.full(n, UNSERVED, np.int64)
+        self.requests, self.start = requests, start
+        self.n_requests, self.unfinished, self.next_request = n, n, 0
+        self.offer_at = self.offer_from(start)
+        self.last_datum = start
+
+    def run(self, bint skipping=True, progress=None):
+        """Finish the batch and go on to the clock of its last datum; returns its completion clocks int64 [n].
+
+        `progress(accepted requests)` is called now and then. Without `skipping` every clock is ticked, which
+        gives the same in every respect and is there to show that.
+        """
+        cdef int64_t i
+        self._until(0, skipping, progress)
+        self._until(self.last_datum, skipping, progress)
+        with nogil:
+            for i in range(self.n_requests):
+                if self.done[i] <= MERGED:
+                    self.done[i] = self.done[MERGED - self.done[i]]
+        return np.asarray(self.done)
+
+    def idle(self, int64_t until):
+        """Go on to clock `until` with no batch: only refresh happens."""
+        if self.unfinished:
+            raise ValueError(f"{self.unfinished} requests are unfinished")
+        self._until(until, True, None)
+
+    def step(self):
+        """One clock, whatever it holds; returns whether a command was issued."""
+        if self.logging and self.logged == self.log.shape[0]:
+            self.log_parts.append(np.array(self.log[:self.logged]))
+            self.logged = 0
+        return self.tick()
+
+    @property
+    def finished(self):
+        """Whether all requests of the batch have been served."""
+        return self.unfinished == 0
+
+    def take_log(self):
+        """Commands int64 [m, 7] since the last call: clk, code, rank, bankgroup, bank, row, column (-1: none)."""
+        parts = [*self.log_parts, np.array(self.log[:self.logged])]
+        self.log_parts, self.logged = [], 0
+        return np.concatenate(parts)
+
+    def counts(self):
+        """Counters by name (COUNTERS) since the last reset."""
+        return dict(zip(COUNTERS, np.asarray(self.counters).tolist(), strict=True))
+
+    def reset_counts(self):
+        """All counters to zero; nothing else changes."""
+        self.counters[:] = 0

@@ -1,0 +1,27 @@
+"""Read and write queue with a list per bank; the verbs are inline in request_queues.pxd."""
+
+import numpy as np
+
+SLOT = np.dtype(
+    [("age", "i8"), ("accepted", "i8"), ("index", "i8"), ("row", "i4"), ("column", "i4"), ("bank", "i4"),
+     ("next", "i4"), ("previous", "i4"), ("chain", "i4"), ("classed", "i1")],
+    align=True,
+)
+
+
+cdef class RequestQueues:
+    """Empty queues of `reads` and `writes` entries over `n_banks` banks."""
+
+    def __init__(self, int n_banks, int64_t reads, int64_t writes):
+        self.n_banks = n_banks
+        self.capacity = [reads, writes]
+        # an active request has left its queue, and there is at most one a bank
+        slots = np.zeros(reads + writes + n_banks, SLOT)
+        slots["next"] = np.arange(1, len(slots) + 1)
+        slots["next"][len(slots) - 1] = NONE
+        self.slots = slots
+        self.first = np.full(2 * n_banks, NONE, np.int32)
+        self.last = np.full(2 * n_banks, NONE, np.int32)
+        size = 1 << (2 * int(writes) - 1).bit_length()
+        self.buckets = np.full(size, NONE, np.int32)
+        self.bucket_mask = size - 1
