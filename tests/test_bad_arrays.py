@@ -89,7 +89,8 @@ def test_pruning_does_not_excuse_other_negatives() -> None:
     ("offsets", "words"),
     [
         ([0, 2, 1, 3, 4], ["position 2", "1 after 2"]),
-        ([0, 2, 2, 3, 2, 4], ["position 4", "2 after 3"]),
+        ([0, 2, 2, 3, 2, 4], ["position 4", "2 after 3", "allowed is 3..4"]),
+        ([0, 2, 9, 3, 4], ["position 2 is 9", "up to N = 4"]),
         ([1, 2, 2, 3, 4], ["position 0 is 1", "allowed is 0"]),
         ([0, 2, 2, 3, 3], ["last one (position 4) is 3", "N = 4"]),
         ([0, 2, 2, 3, 5], ["last one (position 4) is 5", "N = 4"]),

@@ -76,13 +76,15 @@ def _from_text(column: Any, name: str, source: str) -> Any:
             )
     if not pc.all(pc.match_substring_regex(distinct, _WHOLE)).as_py():
         return column
-    for value in distinct:
-        if not -(2**63) <= int(value.as_py()) < 2**63:
-            at = pc.index(column, value).as_py()
-            raise RecnmpError(
-                f"{source}: column {name!r}, record {at + 1}: id {value.as_py()}, allowed is up to 2^63-1"
-            )
-    return pc.cast(pc.replace_substring_regex(column, r"^\+", ""), pa.int64())
+    plain = pc.replace_substring_regex(column, r"^\+", "")
+    try:
+        return pc.cast(plain, pa.int64())
+    except pa.ArrowInvalid:
+        values = [int(value) for value in plain.to_pylist()]
+        at = next(at for at, value in enumerate(values) if not -(2**63) <= value < 2**63)
+        raise RecnmpError(
+            f"{source}: column {name!r}, record {at + 1}: id {values[at]}, allowed is up to 2^63-1"
+        ) from None
 
 
 def code_together(columns: list[Coded]) -> Coded:

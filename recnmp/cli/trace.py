@@ -13,6 +13,9 @@ from ..errors import RecnmpError
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import NoReturn
+
+    from tqdm import tqdm
 
     from ..workload import Workload
 
@@ -53,6 +56,11 @@ def span(text: str) -> tuple[int, int]:
     low, _, high = text.partition(":")
     parse = whole(0)
     return parse(low), parse(high or low)
+
+
+def row_counts(text: str) -> tuple[int, ...]:
+    """`1M,300` -> (1000000, 300)."""
+    return tuple(map(whole(1), text.split(",")))
 
 
 def sizes(text: str) -> list[int]:
@@ -129,7 +137,8 @@ def _generate(args: argparse.Namespace) -> int:
     workload = generate(recipe)
     _save(workload, args.out)
     written = Workload.load(args.out)
-    rows, lookups = reuse_histogram(count_rows(written))
+    with _bar(written.lookups, "checking") as bar:
+        rows, lookups = reuse_histogram(count_rows(written, bar.update))
     print(f"{args.out}: {_shape(written)}")
     active = workload.origin["active_rows"]
     few, many = min(active), max(active)
@@ -140,19 +149,26 @@ def _generate(args: argparse.Namespace) -> int:
     return 0
 
 
-def _save(workload: Workload, path: str) -> None:
-    """Write with rate and time left, on a terminal only."""
+def _bar(total: int, what: str) -> tqdm[NoReturn]:
+    """Progress with rate and time left, on a terminal only."""
     from tqdm import tqdm
 
-    with tqdm(total=workload.lookups, unit=" lookups", unit_scale=True, disable=None, leave=False) as bar:
+    return tqdm(total=total, desc=what, unit=" lookups", unit_scale=True, disable=None, leave=False)
+
+
+def _save(workload: Workload, path: str) -> None:
+    with _bar(workload.lookups, "writing") as bar:
         workload.save(path, bar.update)
 
 
 def _shape(workload: Workload) -> str:
-    return (
-        f"{workload.lookups:,} lookups, {len(workload.tables):,} tables, {workload.n_batches:,} batches, "
-        f"{workload.order} by {workload.order}"
+    counts = (
+        (workload.lookups, "lookup", "lookups"),
+        (len(workload.tables), "table", "tables"),
+        (workload.n_batches, "batch", "batches"),
     )
+    words = [f"{count:,} {one if count == 1 else many}" for count, one, many in counts]
+    return ", ".join([*words, f"{workload.order} by {workload.order}"])
 
 
 def _add_info(parser: argparse.ArgumentParser) -> None:
@@ -167,8 +183,6 @@ def _add_info(parser: argparse.ArgumentParser) -> None:
 
 
 def _info(args: argparse.Namespace) -> int:
-    from tqdm import tqdm
-
     from ..locality import CACHE_SIZES, describe
     from ..workload import Workload, replacing
 
@@ -177,9 +191,7 @@ def _info(args: argparse.Namespace) -> int:
         raise RecnmpError(f"{args.plot}: a figure's name ends in .png, .svg or .pdf")
     workload = Workload.load(args.file)
     passes = 2 if args.no_shuffle else 3
-    with tqdm(
-        total=passes * workload.lookups, unit=" lookups", unit_scale=True, disable=None, leave=False
-    ) as bar:
+    with _bar(passes * workload.lookups, "describing") as bar:
         info = describe(workload, args.cache_sizes or CACHE_SIZES, not args.no_shuffle, bar.update)
     if args.json:
         json.dump(info, sys.stdout, indent=1)
@@ -243,7 +255,11 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
     arrays = parser.add_argument_group("arrays: .npz, Parquet of lists")
     arrays.add_argument("--tables", type=whole(1), metavar="T", help="tables of an .npz")
     arrays.add_argument(
-        "--rows", metavar="N[,N...]", help="rows of each table, or one number for all (largest id + 1)"
+        "--rows",
+        type=row_counts,
+        default=(),
+        metavar="N[,N...]",
+        help="rows of each table, or one number for all (largest id + 1)",
     )
     arrays.add_argument(
         "--out-of-range", default="error", help="ids beyond the rows: error, clamp, modulo (%(default)s)"
@@ -267,7 +283,7 @@ def _import(args: argparse.Namespace) -> int:
 
     options = ArrayOptions(
         tables=args.tables,
-        rows=tuple(map(whole(1), args.rows.split(","))) if args.rows else (),
+        rows=args.rows,
         batch_size=args.batch_size,
         dim=args.dim,
         dtype=args.dtype,

@@ -1,6 +1,7 @@
 """Exact LRU stack distances (Mattson) with a Fenwick tree, and a shuffle that is the same on every machine.
 
-Memory is a few words a row whatever the length of the trace: time slots are renumbered when they run out, each renumbering paid for by as many accesses.
+Memory is a few words a row whatever the length of the trace: time slots are renumbered when they run
+out, each renumbering paid for by as many accesses.
 """
 
 import numpy as np
@@ -28,7 +29,7 @@ cdef class LruStack:
     """
 
     cdef const int32_t[::1] lines
-    cdef int64_t[::1] tree        # Fenwick tree over time slots 1..slots: lines of the row last accessed there
+    cdef int64_t[::1] tree        # Fenwick tree over slots of time, 1..slots: lines of the row last there
     cdef int64_t[::1] last        # row -> its slot, 0 if never accessed
     cdef int64_t[::1] owner       # slot -> row
     cdef int64_t slots, now, held
@@ -61,7 +62,8 @@ cdef class LruStack:
                 raise ValueError(f"row {rows[last]} at position {last} is not in 0..{self.last.shape[0] - 1}")
 
     cdef int64_t _access(
-        self, const int64_t[::1] rows, int64_t first, int64_t end, const int64_t[::1] capacities, int64_t[::1] hits
+        self, const int64_t[::1] rows, int64_t first, int64_t end,
+        const int64_t[::1] capacities, int64_t[::1] hits,
     ) noexcept nogil:
         """Returns -1, or the position of a row that does not exist."""
         cdef int64_t position, row, slot, need, low, high, middle

@@ -116,8 +116,13 @@ def as_offsets(values: npt.ArrayLike, bags: int | None, lookups: int, source: st
             if array[at] == 0
             else ""
         )
+        if array[at - 1] > lookups:
+            raise RecnmpError(
+                f"{source}: offsets: position {at - 1} is {array[at - 1]}, allowed is up to N = {lookups}"
+            )
+        allowed = f"allowed is {array[at - 1]}..{lookups}"
         raise RecnmpError(
-            f"{source}: offsets fall at position {at}: {array[at]} after {array[at - 1]}{guess}"
+            f"{source}: offsets fall at position {at}: {array[at]} after {array[at - 1]}, {allowed}{guess}"
         )
     if bags is not None and len(array) != bags + 1:
         missing = len(array) == bags and array[-1] <= lookups

@@ -36,12 +36,12 @@ def write(path: Path, header: Header, pieces: Iterable[Piece]) -> None:
     words = ["batch", "table", "sample"]
     with pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=words) as writer:
         group: list[Piece] = []
+        lookups = bags = 0
         for piece in pieces:
-            lookups = sum(len(held.indices) for held in group) + len(piece.indices)
-            bags = sum(len(held.lengths) for held in group) + len(piece.lengths)
+            lookups, bags = lookups + len(piece.indices), bags + len(piece.lengths)
             if group and (lookups > PIECE_LOOKUPS or bags > PIECE_BAGS):
                 _write_group(writer, schema, group)
-                group = []
+                group, lookups, bags = [], len(piece.indices), len(piece.lengths)
             group.append(piece)
         if any(len(piece.lengths) for piece in group):
             _write_group(writer, schema, group)
