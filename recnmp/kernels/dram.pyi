@@ -3,7 +3,6 @@ from enum import IntFlag
 
 from ..timing import Rule
 
-
 class Command(IntFlag):
     ACT = 0
     PRE = 1
@@ -14,10 +13,8 @@ class Command(IntFlag):
     WRA = 6
     REF = 7
 
-
 class TimingTable:
     def __init__(self, rows: Iterable[Rule], commands: Sequence[str] = ...) -> None: ...
-
 
 class Device:
     table: TimingTable

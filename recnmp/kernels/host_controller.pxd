@@ -58,4 +58,4 @@ cdef class HostController:
     cdef void on_its_way(self, int64_t done) noexcept nogil
     cdef void command(self, int command, int32_t rank, int32_t bank, int32_t row, int32_t column, int64_t clk) noexcept nogil
     cdef void write_log(self, int command, int32_t rank, int32_t bank, int32_t row, int32_t column, int64_t clk) noexcept nogil
-    cdef bint loop(self, int64_t until, int64_t clocks, bint skipping) noexcept nogil
+    cdef bint loop(self, int64_t until, bint skipping) noexcept nogil

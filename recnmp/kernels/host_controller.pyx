@@ -61,7 +61,7 @@ cdef enum:  # completion clocks before they are known
 cdef enum:
     LOG_ROWS = 1 << 14
     COLUMNS = 7           # of a request and of a command in the log
-    CHUNK_CLOCKS = 1 << 22   # clocks between two looks at Ctrl-C
+    CHUNK_TICKS = 1 << 20   # ticks between two looks at Ctrl-C
 
 
 @cython.final
@@ -382,17 +382,18 @@ cdef class HostController:
             line[3] = self.candidates.group_of[bank] - rank * self.device.bankgroups
             line[4] = bank - self.candidates.group_of[bank] * self.device.banks
 
-    cdef bint loop(self, int64_t until, int64_t clocks, bint skipping) noexcept nogil:
-        """Go on until the batch is finished and `until` is reached; False if log or `clocks` ran out before."""
-        cdef int64_t limit = self.clk + clocks
+    cdef bint loop(self, int64_t until, bint skipping) noexcept nogil:
+        """Go on until the batch is finished and `until` is reached; False if log or ticks ran out before."""
+        cdef int64_t ticks = 0
         while self.unfinished or self.clk < until:
-            if self.clk >= limit or self.logged == self.log.shape[0]:
+            if ticks == CHUNK_TICKS or self.logged == self.log.shape[0]:
                 return False
+            ticks += 1
             if not self.tick() and skipping:
                 if self.unfinished:
-                    self.skip(limit)
+                    self.skip(FAR_CLOCK)
                 elif self.clk < until:
-                    self.skip(min(limit, until))
+                    self.skip(until)
         return True
 
     # --- public ---
@@ -401,7 +402,7 @@ cdef class HostController:
         cdef bint ended = False
         while not ended:
             with nogil:
-                ended = self.loop(until, CHUNK_CLOCKS, skipping)
+                ended = self.loop(until, skipping)
             if self.logging and self.logged:
                 self.log_parts.append(np.array(self.log[:self.logged]))
                 self.logged = 0
