@@ -194,21 +194,21 @@ def test_both_sides_read_every_line_once() -> None:
     assert near.counters["fp_muls"] == 0
 
 
-def test_values_change_no_clock_and_their_sums_do_not_depend_on_the_memory() -> None:
-    workload = trace(weights=None)
+@pytest.mark.parametrize("dim", [8, 16, 40, 128])
+def test_values_change_no_clock_and_their_sums_do_not_depend_on_the_memory(dim: int) -> None:
+    workload = trace(dim=dim)
     values = HashValues(workload.tables, 3)
-    runs = [
-        simulate(load_system("recnmp-base", [memory_layer(memory)]), workload, values=values)
-        for memory in ("1x2", "4x2")
-    ]
-    silent = simulate(load_system("recnmp-base", [memory_layer("4x2")]), workload)
+    aligned = [parse_setting("placement.stride=aligned", [])]
+    systems = [load_system("recnmp-base", [memory_layer(memory)], aligned) for memory in ("1x2", "4x2")]
+    runs = [simulate(config, workload, values=values) for config in systems]
+    silent = simulate(systems[1], workload)
     assert silent.latencies == runs[1].latencies
     assert silent.sums_sha256 is None
     # hashed values add up exactly in any order
     exact = hashlib.sha256()
     for batch in workload.batches():
         for table in range(2):
-            sums = np.zeros((8, 16), np.float64)
+            sums = np.zeros((8, dim), np.float64)
             for sample in range(8):
                 first, last = batch.offsets[table * 8 + sample : table * 8 + sample + 2]
                 sums[sample] = values.vectors(table, batch.indices[first:last]).sum(axis=0, dtype=np.float64)
