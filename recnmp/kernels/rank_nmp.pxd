@@ -37,6 +37,7 @@ cdef struct Rank:
     int64_t refresh_due
     int64_t decoded  # instructions so far: the age of the next entry
     uint64_t reads, activates, precharges  # a bit a bank: which command its candidate needs
+    int64_t read_look, activate_look, precharge_look  # no candidate for that command may go before
     uint64_t owned  # a bit a bank: it has an owner
     int32_t fifo_head, fifo_count
     int32_t free  # first of the chain of free entries
@@ -80,7 +81,7 @@ cdef class RankNmp:
     cdef void enter_window(self, int r, Instruction* instruction, int64_t clk) noexcept nogil
     cdef int64_t schedule(self, int r, int64_t clk) noexcept nogil
     cdef int choose(self, int r, int64_t clk, int64_t* soonest) noexcept nogil
-    cdef int oldest(self, int r, uint64_t banks, int command, int64_t clk, int64_t* soonest) noexcept nogil
+    cdef int oldest(self, int r, uint64_t banks, int command, int64_t clk, int64_t* look) noexcept nogil
     cdef int64_t legal(self, int r, int b, int command) noexcept nogil
     cdef int64_t refresh(self, int r, int64_t clk, bint* issued) noexcept nogil
     cdef void serve(self, int r, int b, int64_t clk) noexcept nogil

@@ -84,6 +84,7 @@ cdef class RankNmp:
         self.log_to(False, 0, 0)
         for r in range(self.ranks):
             self.rank[r].refresh_due = n_refi + r * stagger if n_refi else NEVER
+            self.rank[r].read_look = self.rank[r].activate_look = self.rank[r].precharge_look = NEVER
             self.rank[r].look = self.rank[r].next_clk = self.rank[r].refresh_due
             for i in range(window_size):
                 self.window[r, i].next = i + 1 if i + 1 < window_size else NONE
@@ -258,9 +259,8 @@ cdef class RankNmp:
             self.window[r, bank.last].next = place
         bank.last = place
         self.set_candidate(r, b)
-        if bank.candidate == place:
-            soon = self.legal(r, b, RD if rank.reads >> b & 1 else ACT if rank.activates >> b & 1 else PRE)
-            rank.look = min(rank.look, max(soon, clk + 1))
+        soon = min(rank.read_look, min(rank.activate_look, rank.precharge_look))
+        rank.look = min(rank.look, max(soon, clk + 1))
 
     cdef void set_candidate(self, int r, int b) noexcept nogil:
         """Find what bank b needs next, and for which entry."""
@@ -278,13 +278,16 @@ cdef class RankNmp:
         bank.age = self.window[r, place].age
         if open_row == CLOSED:
             rank.activates |= bit
+            rank.activate_look = min(rank.activate_look, self.legal(r, b, ACT))
             return
         while place != NONE and self.window[r, place].instruction.row != open_row:
             place = self.window[r, place].next
         if place == NONE:
             rank.precharges |= bit
+            rank.precharge_look = min(rank.precharge_look, self.legal(r, b, PRE))
         else:
             rank.reads |= bit
+            rank.read_look = min(rank.read_look, self.legal(r, b, RD))
             bank.candidate = place
             bank.age = self.window[r, place].age
 
@@ -306,31 +309,34 @@ cdef class RankNmp:
         return clk + 1 if self.choose(r, clk, &soonest) != NONE else soonest
 
     cdef int choose(self, int r, int64_t clk, int64_t* soonest) noexcept nogil:
-        """The bank whose candidate goes in clk, or NONE and the soonest clock on which one could. Changes nothing."""
+        """The bank whose candidate goes in clk, or NONE and the soonest clock on which one could. Issues nothing."""
         cdef Rank* rank = &self.rank[r]
         cdef int b, other
-        soonest[0] = rank.refresh_due
-        b = self.oldest(r, rank.reads, RD, clk, soonest)
+        b = self.oldest(r, rank.reads, RD, clk, &rank.read_look)
         if b != NONE:
             return b
-        b = self.oldest(r, rank.activates, ACT, clk, soonest)
-        other = self.oldest(r, rank.precharges, PRE, clk, soonest)
+        b = self.oldest(r, rank.activates, ACT, clk, &rank.activate_look)
+        other = self.oldest(r, rank.precharges, PRE, clk, &rank.precharge_look)
         if b == NONE or (other != NONE and self.bank[r, other].age < self.bank[r, b].age):
-            return other
+            b = other
+        soonest[0] = min(rank.refresh_due, min(rank.read_look, min(rank.activate_look, rank.precharge_look)))
         return b
 
-    cdef int oldest(self, int r, uint64_t banks, int command, int64_t clk, int64_t* soonest) noexcept nogil:
-        """Of these banks, which all need `command`, the one with the oldest candidate that may go in clk."""
-        cdef int64_t ranks_first, first, age = NEVER
+    cdef int oldest(self, int r, uint64_t banks, int command, int64_t clk, int64_t* look) noexcept nogil:
+        """Of these banks, which all need `command`, the one with the oldest candidate that may go in clk.
+
+        look: no candidate may go before; kept here, and lowered where a candidate joins. Rules only put clocks off, so
+        it stays true whatever is issued meanwhile.
+        """
+        cdef int64_t first, soonest = NEVER, age = NEVER
         cdef int64_t* by_bank
         cdef Bank* bank
         cdef int b, best = NONE
-        if banks == 0:
+        if look[0] > clk:
             return NONE
-        ranks_first = rank_earliest(self.device, command, r)
-        if ranks_first > clk:
-            # no bank may go before: no need to look at each
-            soonest[0] = min(soonest[0], ranks_first)
+        first = rank_earliest(self.device, command, r)
+        if first > clk:  # no bank may go before: no need to look at each
+            look[0] = first if banks else NEVER
             return NONE
         bank = &self.bank[r, 0]
         by_bank = self.by_bank + r * self.banks * N_COMMANDS + command
@@ -339,10 +345,12 @@ cdef class RankNmp:
             banks &= banks - 1
             first = max(by_bank[b * N_COMMANDS], self.by_group[bank[b].group * N_COMMANDS + command])
             if first > clk:
-                soonest[0] = min(soonest[0], first)
+                soonest = min(soonest, first)
             elif bank[b].age < age:
                 age = bank[b].age
                 best = b
+        if best == NONE:
+            look[0] = soonest
         return best
 
     cdef int64_t legal(self, int r, int b, int command) noexcept nogil:
