@@ -73,6 +73,7 @@ def test_every_number_has_unit_source_and_meaning() -> None:
         ("placement.mapping=RoRoBaRaCoCh", "names Ro (row) twice"),
         ("placement.mapping=skylark", "nearest is skylake"),
         ("memory.channels=2", "one channel for now"),
+        ("memory.dimms=64", "ranks = 128"),
         ("memory.dimms=5", "10 ranks: the address of an NMP instruction names at most 8"),
         ("energy.io_pj_per_bit=inf", "finite"),
         ("run.mode=open", "'closed' or 'stream'"),

@@ -42,8 +42,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     show.set_defaults(run=run_show)
     listing = verbs.add_parser("list", help="names of the systems that come with recnmp")
     listing.set_defaults(run=run_list)
-    for verb in (show, listing):
-        verb.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -268,6 +268,7 @@ class SystemConfig(Section):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
+        self.channel_config()  # the channel has limits of its own
         if self.kind == "host":
             if self.nmp is not None:
                 raise RecnmpError(f"system '{self.name}' is a host: it has no section nmp")
