@@ -20,7 +20,7 @@ DIRECTIVES = {
     "freethreading_compatible": False,
 }
 # No -march and no contraction: the same input gives the same bits on every machine.
-FLAGS = ["-O1" if DEBUG else "-O3", "-ffp-contract=off"]
+FLAGS = [*(("-O1", "-g") if DEBUG else ("-O3", "-g0")), "-ffp-contract=off"]
 
 kernels = [
     Extension(
