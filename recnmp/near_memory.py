@@ -13,7 +13,8 @@ from .host import PacketBuilder, Packets
 from .kernels.channel import CHANNEL_COUNTERS, Channel
 from .kernels.dimm_nmp import DIMM_COUNTERS, DimmNmp
 from .kernels.dram import Device, TimingTable
-from .kernels.rank_nmp import RANK_COUNTERS, RankNmp
+from .kernels.rank_nmp import RankNmp
+from .kernels.rank_window import RANK_COUNTERS, RankWindow
 from .kernels.sums import accumulate
 from .placement import Placement
 from .stats import per_rank
@@ -65,18 +66,11 @@ def make_channel(config: SystemConfig) -> Channel:
     per_bus = memory.ranks_per_dimm if shared else 1
     device = Device(table, memory.ranks, devices.bankgroups, devices.banks, per_bus)
     pipeline = units.dequantise_multiply + units.dequantise_add + units.multiply + units.accumulate
-    ranks = RankNmp(
-        device,
-        memory.ranks_per_dimm,
-        units.fifo,
-        units.window,
-        units.poolings_per_packet,
-        timing.nCL + timing.nBL,
-        pipeline,
-        timing.nREFI if config.refresh.enabled else 0,
-        config.refresh.stagger,
-        shared,
+    window = RankWindow(
+        device, memory.ranks_per_dimm, units.window, timing.nCL + timing.nBL,
+        timing.nREFI if config.refresh.enabled else 0, config.refresh.stagger, shared,
     )
+    ranks = RankNmp(window, units.fifo, units.poolings_per_packet, pipeline)
     dimms = DimmNmp(ranks, units.tag_groups, units.accumulate)
     return Channel(
         ranks, dimms, units.instructions_per_clock, units.bus_turnaround, timing.nBL, units.skip_full_rank
@@ -144,7 +138,7 @@ class NmpEngine:
         """What was counted since the last reset, by the names of recnmp.stats.COUNTERS."""
         channel = dict(zip(CHANNEL_COUNTERS, map(int, self.channel.counts()), strict=True))
         dimms = dict(zip(DIMM_COUNTERS, map(int, self.channel.dimms.counts()), strict=True))
-        by_rank = self.channel.ranks.counts()
+        by_rank = self.channel.ranks.window.counts()
         counted = {
             "lookups": self._lookups,
             "poolings": self._poolings,

@@ -31,7 +31,7 @@ def test_ranks_and_dimms_step_alone(seed: int) -> None:
     commands, operands, results, sends = whole.take_logs()
 
     alone = kernel(case)
-    alone.ranks.log_to(True, len(commands) + 64, len(operands))
+    alone.ranks.window.log_to(True, len(commands) + 64, len(operands))
     packet_of = np.full(16, -1, np.int64)
     arriving: dict[int, list[int]] = {}
     for clk, position in sends.tolist():
@@ -57,7 +57,7 @@ def test_ranks_and_dimms_step_alone(seed: int) -> None:
             popped += left
         for dimm in range(alone.dimms.dimms):
             ready[dimm] = alone.dimms.step(dimm, packet_of, clk, sent[dimm])
-    assert alone.ranks.take_logs()[0].tolist() == commands.tolist()
+    assert alone.ranks.window.take_logs()[0].tolist() == commands.tolist()
     assert alone.dimms.counts()[0] == len(results)
     assert not any(ready)
     broadcast = int(np.count_nonzero(stream["opcode"] < 8))

@@ -12,6 +12,7 @@ from recnmp.kernels.channel import Channel
 from recnmp.kernels.dimm_nmp import DimmNmp
 from recnmp.kernels.dram import Device, TimingTable
 from recnmp.kernels.rank_nmp import RankNmp
+from recnmp.kernels.rank_window import RANK_COUNTERS, RankWindow
 from recnmp.timing import rules
 
 Rows = list[tuple[int, ...]]
@@ -41,18 +42,16 @@ def kernel(case: Case) -> Channel:
         devices.banks,
         words["ranks_per_dimm"] if shared else 1,
     )
-    ranks = RankNmp(
+    window = RankWindow(
         device,
         words["ranks_per_dimm"],
-        words["fifo"],
         words["window"],
-        poolings,
         timing.nCL + timing.nBL,
-        14,
         case.nREFI or 0,
         words["stagger"],
         shared,
     )
+    ranks = RankNmp(window, words["fifo"], poolings, 14)
     groups = min(words["packets_in_flight"] or 16, 16 // poolings)
     return Channel(
         ranks,
@@ -80,7 +79,7 @@ def run_kernel(case: Case, skip: bool) -> dict[str, Rows]:
             ("sends", sends),
         ):
             logs[name] += log.tolist()
-    logs["wrong"] = [(int(channel.ranks.counts()[:, 11].sum()),)]
+    logs["wrong"] = [(int(channel.ranks.window.counts()[:, RANK_COUNTERS.index("wrong_predictions")].sum()),)]
     return logs
 
 

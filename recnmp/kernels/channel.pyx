@@ -85,7 +85,7 @@ cdef class Channel:
             if state == OVER:
                 return self.last_crossed if drain else self.now
             if state == LOG_FULL:
-                self.ranks.grow_log()
+                self.ranks.window.grow_log()
             if state == STUCK:
                 raise RuntimeError(
                     f"the machine stands still: clock {self.now}, {self.position} of {stream.shape[0]} instructions sent"
@@ -107,15 +107,15 @@ cdef class Channel:
     def step(self):
         """One clock of the whole channel, for lockstep; returns the clock that was stepped."""
         cdef int64_t clk = self.now
-        if self.logging and not self.ranks.has_room():
-            self.ranks.grow_log()
+        if self.logging and not self.ranks.window.has_room():
+            self.ranks.window.grow_log()
         self.step_clock(clk, False)
         self.now = clk + 1
         return clk
 
     def take_logs(self):
         """(commands, operands, result bursts, sends) since the last call; the logs are emptied."""
-        commands, operands = self.ranks.take_logs()
+        commands, operands = self.ranks.window.take_logs()
         bursts = np.asarray(self.bursts)[: self.n_bursts].copy()
         sends = np.asarray(self.sends)[: self.n_sends].copy()
         self.n_bursts = 0
@@ -136,13 +136,13 @@ cdef class Channel:
     def reset_counts(self):
         """Counters of the channel and its blocks to zero; the machine's state stays."""
         self.counters[:] = 0
-        self.ranks.reset_counts()
+        self.ranks.window.reset_counts()
         self.dimms.reset_counts()
 
     def _check(self, Instruction[::1] stream):
         """Raise ValueError unless every field is one that the machine can hold."""
         fields = np.asarray(stream)
-        device = self.ranks.device
+        device = self.ranks.window.device
         lookup = fields["opcode"] >= LOOKUP
         limits = {
             "rank": self.ranks.ranks, "bankgroup": device.bankgroups, "bank": device.banks, "tag": self.tags_per_group,
@@ -165,7 +165,7 @@ cdef class Channel:
     def _make_room(self, Instruction[::1] stream):
         bursts = int(np.asarray(stream)["bursts"].sum())
         packets = int(np.count_nonzero(np.asarray(stream)["opcode"] == CONFIG)) + GROUPS
-        self.ranks.log_to(self.logging, bursts + 2 * stream.shape[0] + 64, bursts + self.ranks.in_flight())
+        self.ranks.window.log_to(self.logging, bursts + 2 * stream.shape[0] + 64, bursts + self.ranks.in_flight())
         self.bursts = np.zeros(packets * self.dimms.dimms * TAGS * 8 if self.logging else 0, burst_dtype)
         self.sends = np.zeros(stream.shape[0] if self.logging else 0, sent_dtype)
         self.n_bursts = 0
@@ -203,7 +203,7 @@ cdef class Channel:
                 return OVER
             if clk - self.progress_clk > STUCK_CLOCKS:
                 return STUCK
-            if self.logging and not self.ranks.has_room():
+            if self.logging and not self.ranks.window.has_room():
                 return LOG_FULL
             self.step_clock(clk, skip)
             self.now = clk + 1
@@ -216,7 +216,7 @@ cdef class Channel:
         if not skip or self.next_clk <= clk:
             self.next_clk = self.step_bus(clk)
         for d in range(self.dimms.dimms):
-            turn = self.ranks.turn[d]
+            turn = self.ranks.window.turn[d]
             for i in range(self.ranks.ranks_per_dimm):
                 r = turn + i
                 r = d * self.ranks.ranks_per_dimm + (r if r < self.ranks.ranks_per_dimm else r - self.ranks.ranks_per_dimm)

@@ -1,48 +1,13 @@
-# The rank-NMPs of one channel: FIFO, window, DDR scheduler, done bits (docs/microarchitecture.md, section 4).
+# The rank-NMPs of one channel: FIFO, decoder, done bits (docs/microarchitecture.md, section 4).
 
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t
 
-from .dram cimport Device
-from .vocabulary cimport GROUPS, Instruction, LoggedCommand, Operand
-
-# A window entry: an instruction, how many of its bursts were read, what was issued for it so far. Entries that
-# have bursts to read are chained by bank, oldest first.
-cdef struct Entry:
-    Instruction instruction
-    int64_t age  # order of decoding
-    int32_t next  # in its bank's chain, NONE at its end
-    int8_t bank  # bank of the rank, flat
-    int8_t read
-    int8_t activated
-    int8_t precharged
-
-cdef enum:
-    NONE = -1
-    MAX_BANKS = 64
-
-# What may be done next in a bank follows from its chain and its open row, so there is one candidate a bank.
-cdef struct Bank:
-    int32_t first, last  # chain of entries
-    int32_t candidate  # entry that the next command would be for
-    int32_t group  # bank group, flat in the device
-    int64_t age  # of the candidate
-    int32_t owner  # entry for which the open row was activated and that still wants it
-
-cdef enum:  # counters of a rank; names in rank_nmp.pyx
-    N_RANK_COUNTERS = 12
+from .rank_window cimport RankWindow
+from .vocabulary cimport GROUPS, Instruction
 
 cdef struct Rank:
     int64_t next_clk  # nothing can happen in this rank before
-    int64_t look  # the scheduler can do nothing before
-    int64_t refresh_due
-    int64_t decoded  # instructions so far: the age of the next entry
-    uint64_t reads, activates, precharges  # a bit a bank: which command its candidate needs
-    int64_t read_look, activate_look, precharge_look  # no candidate for that command may go before
-    uint64_t owned  # a bit a bank: it has an owner
     int32_t fifo_head, fifo_count
-    int32_t free  # first of the chain of free entries
-    int32_t entries  # entries with bursts to read
-    int32_t release_head, release_count  # entries whose last burst is on its way
     int32_t valid  # a bit a tag: its partial sum has an operand
     int32_t unfinished[GROUPS]  # LOOKUPs decoded, not all bursts read
     int16_t dim[GROUPS]  # elements of a vector, from CONFIG
@@ -51,43 +16,16 @@ cdef struct Rank:
     int64_t done[GROUPS]  # first clock on which `done` is visible as set, NEVER if not known
 
 cdef class RankNmp:
-    cdef readonly int ranks, ranks_per_dimm, fifo_depth, window_size, tags_per_group
-    cdef readonly int shared_bus
-    cdef readonly Device device
-    cdef int64_t data_delay, pipeline, n_refi
-    cdef int banks  # of a rank
-    cdef int64_t* by_bank  # the device's clocks, kept alive by it
-    cdef int64_t* by_group
+    cdef readonly int ranks, ranks_per_dimm, fifo_depth, tags_per_group
+    cdef readonly RankWindow window
+    cdef int64_t pipeline
     cdef Rank[::1] rank
-    cdef Bank[:, ::1] bank
     cdef Instruction[:, ::1] fifo
     cdef int64_t[:, ::1] fifo_visible
-    cdef Entry[:, ::1] window
-    cdef int64_t[:, ::1] release
-    cdef int64_t[::1] bus_taken  # by DIMM: clock of the last command on a shared C/A bus
-    cdef int32_t[::1] turn  # by DIMM: the rank that is asked first
-    cdef int64_t[:, ::1] counters
-    cdef bint logging
-    cdef LoggedCommand[::1] commands
-    cdef Operand[::1] operands
-    cdef int64_t n_commands, n_operands
 
-    cdef bint has_room(self) noexcept nogil
     cdef bint push(self, int r, Instruction* instruction, int64_t clk) noexcept nogil
     cdef bint step_rank(self, int r, int64_t clk, bint skip) noexcept nogil
     cdef void clear_done(self, int r, int group, int64_t clk) noexcept nogil
     cdef bint decode(self, int r, int64_t clk) noexcept nogil
     cdef int64_t decode_next(self, int r, int64_t clk) noexcept nogil
-    cdef void enter_window(self, int r, Instruction* instruction, int64_t clk) noexcept nogil
-    cdef int64_t schedule(self, int r, int64_t clk) noexcept nogil
-    cdef int choose(self, int r, int64_t clk, int64_t* soonest) noexcept nogil
-    cdef int oldest(self, int r, uint64_t banks, int command, int64_t clk, int64_t* look) noexcept nogil
-    cdef int64_t legal(self, int r, int b, int command) noexcept nogil
-    cdef int64_t refresh(self, int r, int64_t clk, bint* issued) noexcept nogil
-    cdef void serve(self, int r, int b, int64_t clk) noexcept nogil
-    cdef void set_candidate(self, int r, int b) noexcept nogil
-    cdef void read_burst(self, int r, int b, int place, int64_t clk) noexcept nogil
-    cdef void leave_chain(self, int r, int b, int place) noexcept nogil
-    cdef void account(self, int r, Entry* entry) noexcept nogil
-    cdef void command(self, int r, int code, Entry* entry, int64_t clk) noexcept nogil
     cdef void settle(self, int r, int group) noexcept nogil
