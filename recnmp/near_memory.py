@@ -43,7 +43,9 @@ _PER_RANK = {
 
 @dataclass(frozen=True)
 class Logs:
-    """What one batch did, in order of clock; structured arrays with the dtypes of kernels/vocabulary.
+    """What happened while one batch was sent (the last one: until all was over), in order of clock.
+
+    Structured arrays with the dtypes of kernels/vocabulary.
 
     commands: DDR commands of all ranks. operands: bursts as they enter the datapaths. results: bursts on the
     channel. sends: instructions on the channel. packets: int64 [n, 3] packet, clock of CONFIG, clock at which its
@@ -82,7 +84,7 @@ class NmpEngine:
 
     config: of kind nmp. tables, placement: what is looked up and where it lies. values: what the tables hold;
     None: timing only. skip: leave out clocks on which nothing can happen (the result is the same). logging: keep
-    `logs` of the last batch.
+    `logs` of the batches that ran last (`packets` are always kept).
     Raises RecnmpError for tables that this machine cannot sum.
     """
 
@@ -96,8 +98,8 @@ class NmpEngine:
         logging: bool = False,
     ) -> None:
         self.channel = make_channel(config)
-        self.logs: Logs | None = None
-        self.last_packets: Packets | None = None
+        self.packets: list[Packets] = []
+        self.logs: list[Logs] = []
         self._config = config
         self._tables = tables
         self._builder = PacketBuilder(tables, placement, config.units.poolings_per_packet)
@@ -109,24 +111,49 @@ class NmpEngine:
 
     def run_batch(self, batch: Batch, order: str, start_clock: int) -> int:
         """Offer a batch at start_clock; the clock at which its last result has crossed (start_clock if none)."""
-        packets = self.last_packets = self._builder.build(batch, order)
+        return self.run_stream([batch], order, start_clock)[0]
+
+    def run_stream(self, batches: Sequence[Batch], order: str, start_clock: int) -> list[int]:
+        """Send batches back to back from start_clock on; the clock at which the last result of each has crossed.
+
+        A batch without results ends with the one before it, the first at start_clock.
+        """
         keep = self._logging or self._values is not None
-        end = self.channel.run(packets.stream, start_clock, skip=self._skip, logging=keep)
-        if keep:
-            times = self.channel.take_packets()
-            self.logs = Logs(*self.channel.take_logs(), packets=times, stream=packets.stream)
-        if self._values is not None and self.logs is not None:
-            self._sums = self._pool(batch, packets, self.logs.operands, self._values)
+        built: list[Packets] = []
+        logs: list[Logs] = []
+        ends = np.full(len(batches), start_clock, np.int64)
+        clock = start_clock
+        for number, batch in enumerate(batches):
+            packets = self._builder.build(batch, order)
+            built.append(packets)
+            drain = number == len(batches) - 1
+            clock = self.channel.run(packets.stream, clock, skip=self._skip, logging=keep, drain=drain)
+            crossed = self.channel.take_packets()
+            batch_of = np.searchsorted([p.first_packet for p in built], crossed[:, 0], side="right") - 1
+            np.maximum.at(ends, batch_of, crossed[:, 2])
+            if keep:
+                logs.append(Logs(*self.channel.take_logs(), packets=crossed, stream=packets.stream))
+            self._count(batch, packets)
+        self.packets, self.logs = built, logs
+        if self._values is not None:
+            self._sums = []
+            operands = np.concatenate([log.operands for log in logs])
+            for batch, packets in zip(batches, built, strict=True):
+                first = packets.first_packet
+                mine = (operands["packet"] >= first) & (operands["packet"] < first + len(packets.table))
+                self._sums += self._pool(batch, packets, operands[mine], self._values)
+        return [int(end) for end in np.maximum.accumulate(ends)]
+
+    def _count(self, batch: Batch, packets: Packets) -> None:
         self._poolings += batch.batch_size * batch.n_tables
         self._lookups += batch.lookups
         self._lines += packets.lines
         self._offset_lookups += packets.offset_lookups
-        self._muls += self._count_muls(batch)
-        self._adds += self._count_adds(batch)
-        return int(end)
+        self._adds += self._elements(batch)
+        self._muls += self._elements(batch) if batch.weights is not None else 0
 
     def results(self) -> list[Float32s]:
-        """Sums of the last batch, float32 [batch_size, dim] a table; empty if there are no values."""
+        """Sums of the batches that ran last, float32 [batch_size, dim], table by table; empty without values."""
         return self._sums
 
     def reset_counters(self) -> None:
@@ -157,13 +184,10 @@ class NmpEngine:
             counted |= per_rank(name, by_rank[:, RANK_COUNTERS.index(kernel_name)])
         return counted
 
-    def _count_adds(self, batch: Batch) -> int:
-        """Additions into partial sums: an element each, the first one to +0.0 included."""
+    def _elements(self, batch: Batch) -> int:
+        """Elements of all lookups: as many additions into partial sums, the first ones to +0.0 included."""
         per_table = np.diff(batch.offsets[:: batch.batch_size]) if batch.n_tables else np.zeros(0, np.int64)
-        return int(sum(int(n) * table.dim for n, table in zip(per_table, self._tables, strict=False)))
-
-    def _count_muls(self, batch: Batch) -> int:
-        return self._count_adds(batch) if batch.weights is not None else 0
+        return sum(int(n) * table.dim for n, table in zip(per_table, self._tables, strict=False))
 
     def _pool(
         self, batch: Batch, packets: Packets, operands: npt.NDArray[np.void], values: Values

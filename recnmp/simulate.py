@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Protocol, cast, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,9 @@ class Engine(Protocol):
         `order` is "table" or "sample". A batch without lookups ends when it starts.
         """
 
+    def run_stream(self, batches: Sequence[Batch], order: str, start_clock: int) -> list[int]:
+        """Run batches back to back, all offered from start_clock on; the clock of the last datum of each."""
+
     def reset_counters(self) -> None:
         """Set all counters to 0; the state of the machine stays."""
 
@@ -49,13 +52,6 @@ class SummingEngine(Protocol):
         """Sums of the last batch, float32 [batch_size, dim] a table."""
 
 
-class StreamingEngine(Engine, Protocol):
-    """An engine that can also run batches back to back (run.mode = stream)."""
-
-    def run_stream(self, batches: Sequence[Batch], order: str, start_clock: int) -> list[int]:
-        """Run batches that are all offered from start_clock on; the clock of the last datum of each."""
-
-
 MakeEngine = Callable[[SystemConfig, Sequence[Table], Placement, Values | None], Engine]
 
 
@@ -69,12 +65,6 @@ def make_engine(
     """
     if config.kind == "host":
         return HostEngine(config, tables, placement)
-    for table in tables:
-        if table.dtype != "fp32":
-            raise RecnmpError(
-                f"table '{table.name}': {table.dtype} rows are not summed near memory yet, only fp32 (system "
-                f"{config.name})"
-            )
     # imported only where it is used: a host run needs no near-memory kernels
     from .near_memory import NmpEngine
 
@@ -186,16 +176,17 @@ class _Run:
             raise RecnmpError(
                 f"warmup = {warmup}: at least 0, and one of the {workload.n_batches} batches must be left"
             )
+        if config.kind == "nmp" and workload.mode != "sum":
+            raise RecnmpError(
+                f"system {config.name}: poolings of mode {workload.mode} are not made near memory yet, only sums "
+                "and weighted sums"
+            )
         self.config = config
         self._workload = workload
         self._warmup = warmup
         placement = Placement(config, workload.tables)
         self._engine = make(config, workload.tables, placement, values)
         self._streams = config.run.mode == "stream"
-        if self._streams and not hasattr(self._engine, "run_stream"):
-            raise RecnmpError(
-                f"system {config.name}: near memory runs in mode closed for now, not in run.mode = stream"
-            )
         self._row_bytes = np.array([table.row_bytes for table in workload.tables], np.int64)
         self._sums = hashlib.sha256() if values is not None else None
         self._first = self._end = self._next = 0
@@ -251,18 +242,21 @@ class _Run:
         start = self._next
         self._end = self._engine.run_batch(batch, self._workload.order, start)
         self._next = self._end + 1
+        self._hash_sums()
+        return self._end - start
+
+    def _hash_sums(self) -> None:
         if self._sums is not None and isinstance(self._engine, SummingEngine):
             for sums in self._engine.results():
                 self._sums.update(np.ascontiguousarray(sums, "<f4").tobytes())
-        return self._end - start
 
     def _stream(self, batches: list[Batch], progress: Progress | None) -> None:
         """All batches back to back: none has a latency of its own, since all wait from the start."""
         for batch in batches:
             self._count(batch)
-        engine = cast(StreamingEngine, self._engine)
-        ends = engine.run_stream(batches, self._workload.order, self._next)
+        ends = self._engine.run_stream(batches, self._workload.order, self._next)
         self._end = max(ends, default=self._next)
+        self._hash_sums()
         if progress is not None:
             progress(self._lookups)
 

@@ -63,7 +63,7 @@ def test_any_values_sum_as_the_hardware_adds(workload: Workload, seed: int, odd:
     )
     (batch,) = workload.batches()
     engine.run_batch(batch, workload.order, 0)
-    assert engine.logs is not None
+    (logs,), (packets,) = engine.logs, engine.packets
     per_table = np.diff(batch.offsets[:: batch.batch_size])
     table_of = np.repeat(np.arange(batch.n_tables), per_table)
 
@@ -71,12 +71,10 @@ def test_any_values_sum_as_the_hardware_adds(workload: Workload, seed: int, odd:
         return arrays[table_of[lookup]][batch.indices[lookup], element]
 
     operands = [
-        [tuple(row) for row in engine.logs.operands.tolist() if row[3] == rank]
+        [tuple(row) for row in logs.operands.tolist() if row[3] == rank]
         for rank in range(system.memory.ranks)
     ]
-    _, sums = naive_sums(engine.logs.stream, operands, value, system.memory.ranks_per_dimm)
-    packets = engine.last_packets
-    assert packets is not None
+    _, sums = naive_sums(logs.stream, operands, value, system.memory.ranks_per_dimm)
     expected = [np.zeros((batch.batch_size, table.dim), np.float32) for table in workload.tables]
     for (packet, tag), vector in sums.items():
         expected[packets.table[packet]][packets.first_sample[packet] + tag] = vector

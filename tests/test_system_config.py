@@ -275,3 +275,8 @@ def test_bad_input_is_one_line_and_exit_2(words: list[str], capsys: pytest.Captu
 def test_list_names_the_presets(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["config", "list"]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == preset_names()
+
+
+def test_an_adder_slower_than_bursts_come_is_refused() -> None:
+    with pytest.raises(RecnmpError, match=r"nmp\.accumulate = 5: at most nCCDS = 4"):
+        SystemConfig.model_validate({"nmp": {"accumulate": 5}})

@@ -168,14 +168,12 @@ class Nmp(Section):
     local_bus: Literal["none", "per_dimm"] = _field(
         "none", "per_dimm: the ranks of a DIMM share C/A and DQ, and all rules bind", "name", "design D4"
     )
-    nmp_clock_divider: Literal[1, 2, 4] = _field(
-        1, "clocks of the DRAM in a clock of the unit's logic", "clocks", "design D1"
-    )
-    lanes: Literal[16] = _field(16, "elements that enter the datapath in a clock", "elements", "design D9")
     dequantise_multiply: int = _field(4, "pipeline stages: scale", "clocks", "design D9", 1, 64)
     dequantise_add: int = _field(3, "pipeline stages: bias", "clocks", "design D9", 1, 64)
     multiply: int = _field(4, "pipeline stages: weight", "clocks", "[R] design D9", 1, 64)
-    accumulate: int = _field(3, "pipeline stages: adder of the partial sum", "clocks", "[R] design D9", 1, 64)
+    accumulate: int = _field(
+        3, "pipeline stages: adder of the partial sums and of the tree", "clocks", "[R] design D9", 1, 64
+    )
 
     @model_validator(mode="after")
     def _tags_suffice(self) -> Self:
@@ -276,6 +274,11 @@ class SystemConfig(Section):
         if self.memory.channels > 1:
             raise RecnmpError(
                 f"memory.channels = {self.memory.channels}: near-memory systems have one channel for now"
+            )
+        if self.units.accumulate > self.dram.timings().nCCDS:
+            raise RecnmpError(
+                f"nmp.accumulate = {self.units.accumulate}: at most nCCDS = {self.dram.timings().nCCDS} for now, so that "
+                "no burst waits for the adder (D9)"
             )
         devices = self.dram.devices()
         counts = (self.memory.ranks, devices.bankgroups, devices.banks, devices.rows, devices.bursts_per_row)
