@@ -156,17 +156,17 @@ cdef inline int64_t renew_look(Candidates c, int queue, int kind, int word, int6
     """After a look at a word and what came of it: the next one worth while."""
     cdef Field* field = field_of(c, queue, kind, word)
     cdef int command = ACT if kind == ROW else WR if queue == WRITE_QUEUE else RD
-    cdef int64_t first, look = field.ripe_at
+    cdef int64_t first, any_rank = FAR_CLOCK, look = FAR_CLOCK
     cdef int rank
-    cdef uint64_t banks = field.ripe
-    if kind == ROW:
-        if banks & ~c.closed[word]:
-            banks = 0
-            look = clk
-    if banks:
-        for rank in range(word * c.word_ranks, min((word + 1) * c.word_ranks, c.ranks)):
-            first = rank_earliest(c.device, command, rank)
-            look = min(look, first if banks & c.rank_bits[rank] else FAR_CLOCK)
+    if kind == ROW and field.ripe & ~c.closed[word]:
+        field.look_at = clk
+        return clk
+    for rank in range(word * c.word_ranks, min((word + 1) * c.word_ranks, c.ranks)):
+        first = rank_earliest(c.device, command, rank)
+        any_rank = min(any_rank, first)
+        look = min(look, first if field.ripe & c.rank_bits[rank] else FAR_CLOCK)
+    # an unripe one waits for its rank too, unless it wants PRE
+    look = min(look, field.ripe_at if kind == ROW else max(field.ripe_at, any_rank))
     field.look_at = look
     return look
 
