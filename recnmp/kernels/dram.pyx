@@ -4,9 +4,18 @@ Two verbs: `earliest(command, place)` asks, `issue(command, place, row, clk)` ch
 inline C functions for the other kernels; here are the Python forms, used by tests and tools.
 """
 
+from itertools import product
+
 import numpy as np
 
-LEVELS = ("channel", "rank", "other_ranks", "bankgroup", "bank")
+# where a rule of each level is kept
+LEVELS = {
+    "channel": (RANK, OTHER_RANKS),
+    "rank": (RANK,),
+    "other_ranks": (OTHER_RANKS,),
+    "bankgroup": (BANKGROUP,),
+    "bank": (BANK,),
+}
 COMMANDS = tuple(command.name for command in Command)
 WHOLE_RANK = ("PREA", "REF")
 
@@ -27,17 +36,16 @@ cdef class TimingTable:
         gaps = {}
         for row in rows:
             if row.level not in LEVELS:
-                raise ValueError(f"rule {row.name!r}: level {row.level!r} is none of {LEVELS}")
+                raise ValueError(f"rule {row.name!r}: level {row.level!r} is none of {', '.join(LEVELS)}")
             if row.level in ("bankgroup", "bank") and {*row.preceding, *row.following} & {*WHOLE_RANK}:
                 raise ValueError(f"rule {row.name!r}: {WHOLE_RANK} act on a rank, not on a {row.level}")
             if row.window != 1:
                 self._add_window(row)
                 continue
-            for preceding in row.preceding:
-                for following in row.following:
-                    if preceding in commands and following in commands:
-                        key = (LEVELS.index(row.level), COMMANDS.index(preceding), COMMANDS.index(following))
-                        gaps[key] = max(row.clocks, gaps.get(key, row.clocks))
+            for level, preceding, following in product(LEVELS[row.level], row.preceding, row.following):
+                if preceding in commands and following in commands:
+                    key = (level, COMMANDS.index(preceding), COMMANDS.index(following))
+                    gaps[key] = max(row.clocks, gaps.get(key, row.clocks))
         for (level, preceding, following), clocks in sorted(gaps.items()):
             self._add_wait(level, preceding, following, clocks)
 
@@ -57,7 +65,7 @@ cdef class TimingTable:
 
 
 cdef class Device:
-    """Banks of a channel (or of one rank inside a DIMM), and when each command is next legal at each place.
+    """Banks of a channel (or of a rank in a DIMM), and when each command is next legal at each place.
 
     `table` is a TimingTable; `ranks`, `bankgroups` a rank and `banks` a bank group are at least 1. All banks
     start closed, with no rule pending.
@@ -69,7 +77,6 @@ cdef class Device:
         self.table = table
         self.ranks, self.bankgroups, self.banks = ranks, bankgroups, banks
         groups = ranks * bankgroups
-        self.by_channel = np.full(N_COMMANDS, NEVER, np.int64)
         self.by_rank = np.full(ranks * N_COMMANDS, NEVER, np.int64)
         self.by_group = np.full(groups * N_COMMANDS, NEVER, np.int64)
         self.by_bank = np.full(groups * banks * N_COMMANDS, NEVER, np.int64)
