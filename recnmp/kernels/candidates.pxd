@@ -20,7 +20,9 @@ cdef enum:
     ACTIVE = 0   # the request for which ACT was issued: RD or WR
     ROW = 1      # of a closed bank the oldest: ACT; of an open one the oldest for another row: PRE
     HIT = 2      # the oldest for the open row: RD or WR
-    N_KINDS = 3
+
+cdef enum:
+    N_FIELDS = 8  # queue * 4 + kind, so that places are found by shifts
 
 cdef extern from *:
     """
@@ -43,25 +45,22 @@ cdef struct Found:
 
 cdef class Candidates:
     cdef Device device
-    cdef int ranks, word_ranks, word_banks, words
+    cdef int word_banks, words
+    cdef int32_t[::1] first_rank       # by word, and the number of ranks at the end
     cdef uint64_t[::1] rank_bits       # by rank: its banks in its word
     cdef int32_t[::1] word_of          # by bank
     cdef uint64_t[::1] bit_of          # by bank
     cdef int32_t[::1] rank_of, group_of   # by bank
     cdef uint64_t[::1] group_bits      # by bank: the banks of its bank group in its word
     cdef uint64_t[::1] closed          # by word: closed banks
-    cdef Field[::1] fields             # [(queue * N_KINDS + kind) * words + word]
-    cdef int64_t[::1] age, ripe_clk    # [(queue * N_KINDS + kind) * words * word_banks + bank]
+    cdef Field[::1] fields             # [word * N_FIELDS + queue * 4 + kind]
+    cdef int64_t[::1] age, ripe_clk    # [bank * N_FIELDS + queue * 4 + kind]
     cdef int64_t queue_look_at[2]      # by queue: least look_at of ROW and HIT
     cdef int64_t active_look_at        # least look_at of ACTIVE
 
 
 cdef inline Field* field_of(Candidates c, int queue, int kind, int word) noexcept nogil:
-    return &c.fields[(queue * N_KINDS + kind) * c.words + word]
-
-
-cdef inline int entry_of(Candidates c, int queue, int kind) noexcept nogil:
-    return (queue * N_KINDS + kind) * c.words * c.word_banks
+    return &c.fields[word * N_FIELDS + queue * 4 + kind]
 
 
 cdef inline void propose(
@@ -70,7 +69,7 @@ cdef inline void propose(
     """A bank has a (new) candidate of a kind, which goes on with `command`."""
     cdef uint64_t bit = c.bit_of[bank]
     cdef Field* field = field_of(c, queue, kind, c.word_of[bank])
-    cdef int entry = entry_of(c, queue, kind) + bank
+    cdef int entry = bank * N_FIELDS + queue * 4 + kind
     cdef int64_t first = c.device.by_bank[bank * N_COMMANDS + command]
     c.age[entry] = age
     c.ripe_clk[entry] = first
@@ -100,7 +99,7 @@ cdef inline void ripen(Field* field, const int64_t* ripe_clk, int64_t clk) noexc
     cdef uint64_t banks = field.unripe, ripe = 0
     cdef int64_t first, later = FAR_CLOCK
     while banks:
-        first = ripe_clk[lowest_bit(banks)]
+        first = ripe_clk[lowest_bit(banks) * N_FIELDS]
         ripe |= banks & -banks if first <= clk else 0
         later = min(later, first if first > clk else FAR_CLOCK)
         banks &= banks - 1
@@ -113,7 +112,7 @@ cdef inline uint64_t allowed_by_rank(Candidates c, int word, uint64_t banks, int
     """Those of the banks of a word whose rank allows a command."""
     cdef int rank
     cdef uint64_t allowed = 0
-    for rank in range(word * c.word_ranks, min((word + 1) * c.word_ranks, c.ranks)):
+    for rank in range(c.first_rank[word], c.first_rank[word + 1]):
         allowed |= c.rank_bits[rank] if rank_earliest(c.device, command, rank) <= clk else 0
     return banks & allowed
 
@@ -121,7 +120,7 @@ cdef inline uint64_t allowed_by_rank(Candidates c, int word, uint64_t banks, int
 cdef inline void find(Candidates c, int queue, int kind, int word, int64_t clk, Found* found) noexcept nogil:
     """Find the oldest ready candidate of a kind in a word of banks, if it is older than what was found."""
     cdef Field* field = field_of(c, queue, kind, word)
-    cdef int entry = entry_of(c, queue, kind) + word * c.word_banks
+    cdef int entry = word * c.word_banks * N_FIELDS + queue * 4 + kind
     cdef int command = ACT if kind == ROW else WR if queue == WRITE_QUEUE else RD
     cdef const int64_t* ages = &c.age[entry]
     cdef uint64_t ready, free, rest
@@ -138,7 +137,7 @@ cdef inline void find(Candidates c, int queue, int kind, int word, int64_t clk, 
         rest = ready
         while rest:
             bank = lowest_bit(rest)
-            age = ages[bank]
+            age = ages[bank * N_FIELDS]
             best = bank if age < best_age else best
             best_age = min(age, best_age)
             rest &= rest - 1
@@ -156,17 +155,17 @@ cdef inline int64_t renew_look(Candidates c, int queue, int kind, int word, int6
     """After a look at a word and what came of it: the next one worth while."""
     cdef Field* field = field_of(c, queue, kind, word)
     cdef int command = ACT if kind == ROW else WR if queue == WRITE_QUEUE else RD
-    cdef int64_t first, look = field.ripe_at
+    cdef int64_t first, any_rank = FAR_CLOCK, look = FAR_CLOCK
     cdef int rank
-    cdef uint64_t banks = field.ripe
-    if kind == ROW:
-        if banks & ~c.closed[word]:
-            banks = 0
-            look = clk
-    if banks:
-        for rank in range(word * c.word_ranks, min((word + 1) * c.word_ranks, c.ranks)):
-            first = rank_earliest(c.device, command, rank)
-            look = min(look, first if banks & c.rank_bits[rank] else FAR_CLOCK)
+    if kind == ROW and field.ripe & ~c.closed[word]:
+        field.look_at = clk
+        return clk
+    for rank in range(c.first_rank[word], c.first_rank[word + 1]):
+        first = rank_earliest(c.device, command, rank)
+        any_rank = min(any_rank, first)
+        look = min(look, first if field.ripe & c.rank_bits[rank] else FAR_CLOCK)
+    # an unripe one waits for its rank too, unless it wants PRE
+    look = min(look, field.ripe_at if kind == ROW else max(field.ripe_at, any_rank))
     field.look_at = look
     return look
 

@@ -16,7 +16,7 @@ cdef class Candidates:
     def __init__(self, Device device):
         cdef int level, preceding, i
         self.device = device
-        self.ranks = device.ranks
+        ranks = device.ranks
         rank_banks = device.bankgroups * device.banks
         if rank_banks > 64:
             raise ValueError(f"{rank_banks} banks a rank: at most 64")
@@ -25,22 +25,24 @@ cdef class Candidates:
                 for i in range(device.table.waits[level][preceding].count):
                     if device.table.waits[level][preceding].wait[i].following == PRE and level != BANK:
                         raise ValueError("a rule of another level than bank holds up PRE")
-        self.word_ranks = 64 // rank_banks
-        self.word_banks = self.word_ranks * rank_banks
-        self.words = (self.ranks + self.word_ranks - 1) // self.word_ranks
-        banks = np.arange(self.ranks * rank_banks)
+        word_ranks = 64 // rank_banks
+        self.word_banks = word_ranks * rank_banks
+        self.first_rank = np.array([*range(0, ranks, word_ranks), ranks], np.int32)
+        self.words = self.first_rank.shape[0] - 1
+        banks = np.arange(ranks * rank_banks)
         bits = np.uint64(1) << (banks % self.word_banks).astype(np.uint64)
         self.bit_of = bits
         self.word_of = (banks // self.word_banks).astype(np.int32)
         self.rank_of = (banks // rank_banks).astype(np.int32)
         self.group_of = (banks // device.banks).astype(np.int32)
-        self.rank_bits = np.bitwise_or.reduce(bits.reshape(self.ranks, -1), axis=1)
-        self.group_bits = np.repeat(np.bitwise_or.reduce(bits.reshape(-1, device.banks), axis=1), device.banks)
+        self.rank_bits = np.bitwise_or.reduce(bits.reshape(ranks, -1), axis=1)
+        of_group = np.bitwise_or.reduce(bits.reshape(-1, device.banks), axis=1)
+        self.group_bits = np.repeat(of_group, device.banks)
         self.closed = np.full(self.words, 2**64 - 1, np.uint64)
-        fields = np.zeros(2 * N_KINDS * self.words, FIELD)
+        fields = np.zeros(self.words * N_FIELDS, FIELD)
         fields["ripe_at"] = fields["look_at"] = FAR_CLOCK
         self.fields = fields
-        self.age = np.zeros(2 * N_KINDS * self.words * self.word_banks, np.int64)
-        self.ripe_clk = np.zeros(2 * N_KINDS * self.words * self.word_banks, np.int64)
+        self.age = np.zeros(ranks * rank_banks * N_FIELDS, np.int64)
+        self.ripe_clk = np.zeros(ranks * rank_banks * N_FIELDS, np.int64)
         self.queue_look_at = [FAR_CLOCK, FAR_CLOCK]
         self.active_look_at = FAR_CLOCK

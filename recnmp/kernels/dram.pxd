@@ -31,13 +31,12 @@ cdef enum:
     N_COMMANDS = 8
     CLOSED = -1
 
-cdef enum:  # levels of a rule
-    CHANNEL = 0
-    RANK = 1
-    OTHER_RANKS = 2
-    BANKGROUP = 3
-    BANK = 4
-    N_LEVELS = 5
+cdef enum:  # levels of a rule; one of the channel holds in its rank and in the others
+    RANK = 0
+    OTHER_RANKS = 1
+    BANKGROUP = 2
+    BANK = 3
+    N_LEVELS = 4
 
 # one thing to do when a command is issued: `following` may not come before `clocks` later
 cdef struct Wait:
@@ -56,19 +55,17 @@ cdef class TimingTable:
 
 cdef class Device:
     cdef readonly TimingTable table
-    cdef readonly int ranks, bankgroups, banks, ranks_per_bus
-    cdef int32_t[::1] bus_of                 # bus of each rank; level channel is one place a bus
+    cdef readonly int ranks, bankgroups, banks
+    cdef readonly int ranks_per_bus          # consecutive ranks that share command and data pins
     # first legal clock of each command as each level sees it: [place * N_COMMANDS + command]
-    cdef int64_t[::1] by_channel, by_rank, by_group, by_bank
+    cdef int64_t[::1] by_rank, by_group, by_bank
     cdef int64_t[::1] recent_acts            # ring of the last `window` ACT clocks of each rank
     cdef int32_t[::1] oldest_act             # position of the oldest one in the ring
     cdef int32_t[::1] open_row, open_banks
 
 
 cdef inline int64_t rank_earliest(Device d, int command, int rank) noexcept nogil:
-    cdef int64_t clk = d.by_channel[d.bus_of[rank] * N_COMMANDS + command]
-    cdef int64_t other = d.by_rank[rank * N_COMMANDS + command]
-    return other if other > clk else clk
+    return d.by_rank[rank * N_COMMANDS + command]
 
 
 cdef inline int64_t bank_earliest(Device d, int command, int group, int bank) noexcept nogil:
@@ -109,10 +106,9 @@ cdef inline void issue(
     Device d, int command, int rank, int group, int bank, int row, int64_t clk
 ) noexcept nogil:
     cdef int other, i, first
-    put_off(&d.by_channel[d.bus_of[rank] * N_COMMANDS], &d.table.waits[CHANNEL][command], clk)
     put_off(&d.by_rank[rank * N_COMMANDS], &d.table.waits[RANK][command], clk)
     if d.table.waits[OTHER_RANKS][command].count:
-        first = d.bus_of[rank] * d.ranks_per_bus
+        first = rank - rank % d.ranks_per_bus
         for other in range(first, first + d.ranks_per_bus):
             if other != rank:
                 put_off(&d.by_rank[other * N_COMMANDS], &d.table.waits[OTHER_RANKS][command], clk)

@@ -4,9 +4,18 @@ Two verbs: `earliest(command, place)` asks, `issue(command, place, row, clk)` ch
 inline C functions for the other kernels; here are the Python forms, used by tests and tools.
 """
 
+from itertools import product
+
 import numpy as np
 
-LEVELS = ("channel", "rank", "other_ranks", "bankgroup", "bank")
+# where a rule of each level is kept
+LEVELS = {
+    "channel": (RANK, OTHER_RANKS),
+    "rank": (RANK,),
+    "other_ranks": (OTHER_RANKS,),
+    "bankgroup": (BANKGROUP,),
+    "bank": (BANK,),
+}
 COMMANDS = tuple(command.name for command in Command)
 WHOLE_RANK = ("PREA", "REF")
 
@@ -27,17 +36,16 @@ cdef class TimingTable:
         gaps = {}
         for row in rows:
             if row.level not in LEVELS:
-                raise ValueError(f"rule {row.name!r}: level {row.level!r} is none of {LEVELS}")
+                raise ValueError(f"rule {row.name!r}: level {row.level!r} is none of {', '.join(LEVELS)}")
             if row.level in ("bankgroup", "bank") and {*row.preceding, *row.following} & {*WHOLE_RANK}:
                 raise ValueError(f"rule {row.name!r}: {WHOLE_RANK} act on a rank, not on a {row.level}")
             if row.window != 1:
                 self._add_window(row)
                 continue
-            for preceding in row.preceding:
-                for following in row.following:
-                    if preceding in commands and following in commands:
-                        key = (LEVELS.index(row.level), COMMANDS.index(preceding), COMMANDS.index(following))
-                        gaps[key] = max(row.clocks, gaps.get(key, row.clocks))
+            for level, preceding, following in product(LEVELS[row.level], row.preceding, row.following):
+                if preceding in commands and following in commands:
+                    key = (level, COMMANDS.index(preceding), COMMANDS.index(following))
+                    gaps[key] = max(row.clocks, gaps.get(key, row.clocks))
         for (level, preceding, following), clocks in sorted(gaps.items()):
             self._add_wait(level, preceding, following, clocks)
 
@@ -57,10 +65,10 @@ cdef class TimingTable:
 
 
 cdef class Device:
-    """Banks of a channel (or of one rank inside a DIMM), and when each command is next legal at each place.
+    """Banks of a channel (or of a rank in a DIMM), and when each command is next legal at each place.
 
     `table` is a TimingTable; `ranks`, `bankgroups` a rank and `banks` a bank group are at least 1. All banks
-    start closed, with no rule pending. `ranks_per_bus` consecutive ranks share a command and data bus (all of
+    start closed, with no rule pending. `ranks_per_bus` consecutive ranks share command and data pins (all of
     them if 0): rows of level channel and other ranks bind among those only.
     """
 
@@ -72,9 +80,7 @@ cdef class Device:
         self.ranks_per_bus = ranks_per_bus or ranks
         if ranks % self.ranks_per_bus:
             raise ValueError(f"{ranks} ranks do not fill buses of {ranks_per_bus}")
-        self.bus_of = np.arange(ranks, dtype=np.int32) // self.ranks_per_bus
         groups = ranks * bankgroups
-        self.by_channel = np.full(ranks // self.ranks_per_bus * N_COMMANDS, NEVER, np.int64)
         self.by_rank = np.full(ranks * N_COMMANDS, NEVER, np.int64)
         self.by_group = np.full(groups * N_COMMANDS, NEVER, np.int64)
         self.by_bank = np.full(groups * banks * N_COMMANDS, NEVER, np.int64)
