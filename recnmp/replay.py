@@ -17,7 +17,7 @@ import numpy.typing as npt
 from .config.dram import ChannelConfig, channel_preset
 from .errors import RecnmpError
 from .kernels.dram import Device, TimingTable
-from .kernels.host_controller import HostController
+from .kernels.host_controller import HostController, first_out_of_range
 from .timing import rules
 
 REQUEST_COLUMNS = ("offered_clk", "is_write", "rank", "bankgroup", "bank", "row", "column")
@@ -75,12 +75,14 @@ def checked_requests(requests: npt.ArrayLike, config: ChannelConfig) -> Integers
         organisation.rows - 1,
         organisation.columns - 1,
     )
-    for column, (name, high) in enumerate(zip(REQUEST_COLUMNS, highest, strict=True)):
-        values = given[:, column]
-        if len(values) and (values.min() < 0 or values.max() > high):
-            row = int(np.flatnonzero((values < 0) | (values > high))[0])
-            raise RecnmpError(f"requests[{row}].{name} = {values[row]}: outside 0 to {high}")
-    return np.ascontiguousarray(given, dtype=np.int64)
+    # a conversion can only wrap a value that is out of range anyway, and then to a negative one
+    exact = np.ascontiguousarray(given, dtype=np.int64)
+    row, column = first_out_of_range(exact, np.array(highest, np.int64))
+    if row >= 0:
+        raise RecnmpError(
+            f"requests[{row}].{REQUEST_COLUMNS[column]} = {given[row, column]}: outside 0 to {highest[column]}"
+        )
+    return exact
 
 
 class HostChannel:

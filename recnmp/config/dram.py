@@ -37,8 +37,7 @@ def _one_line(model: type[BaseModel], error: ValidationError) -> str:
         return f"{place}: no such setting, {nearest(str(first['loc'][-1]), model.model_fields)}"
     if first["type"] == "missing":
         return f"{place}: missing"
-    message = first["msg"].removeprefix("Value error, ")
-    return f"{place} = {first['input']!r}: {message}" if first["loc"] else f"{model.__name__}: {message}"
+    return f"{place} = {first['input']!r}: {first['msg']}"
 
 
 class _Strict(BaseModel):
@@ -89,7 +88,9 @@ class Timing(_Strict):
         # below this a rank can spend all its time refreshing, and no request would ever end
         low = self.nRFC + self.nRC + self.nRP + self.nFAW
         if self.nREFI < low:
-            raise ValueError(f"nREFI = {self.nREFI} is below nRFC + nRC + nRP + nFAW = {low}: only refresh")
+            raise RecnmpError(
+                f"Timing.nREFI = {self.nREFI}: below nRFC + nRC + nRP + nFAW = {low}, there would be only refresh"
+            )
         return self
 
 
@@ -107,11 +108,15 @@ class Organisation(_Strict):
     @model_validator(mode="after")
     def _fits(self) -> Organisation:
         if self.dq not in (4, 8, 16):
-            raise ValueError(f"dq = {self.dq}: a DDR4 device has 4, 8 or 16 data pins")
+            raise RecnmpError(f"Organisation.dq = {self.dq}: a DDR4 device has 4, 8 or 16 data pins")
         if self.columns % 8:
-            raise ValueError(f"columns = {self.columns} is no multiple of 8, the columns of a burst")
+            raise RecnmpError(
+                f"Organisation.columns = {self.columns}: no multiple of 8, the columns of a burst"
+            )
         if self.bankgroups * self.banks > 64:
-            raise ValueError(f"bankgroups * banks = {self.bankgroups * self.banks}: at most 64 banks a rank")
+            raise RecnmpError(
+                f"Organisation.bankgroups * banks = {self.bankgroups * self.banks}: at most 64 banks a rank"
+            )
         return self
 
     @property

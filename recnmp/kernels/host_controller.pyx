@@ -11,6 +11,7 @@ How a clock goes (golden/README, docs/dram.md), in `tick`:
 
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals
+from libc.stdint cimport uint64_t
 
 from .candidates cimport (
     ACTIVE, FAR_CLOCK, HIT, READ_QUEUE, ROW, WRITE_QUEUE, Found, find_active, find_waiting, propose,
@@ -62,6 +63,19 @@ cdef enum:
     LOG_ROWS = 1 << 14
     COLUMNS = 7           # of a request and of a command in the log
     CHUNK_TICKS = 1 << 20   # ticks between two looks at Ctrl-C
+
+
+def first_out_of_range(const int64_t[:, ::1] requests, const int64_t[::1] highest):
+    """(row, column) of the first request value below 0 or above its column's highest; (-1, -1) if none is."""
+    cdef int64_t row
+    cdef int column
+    with nogil:
+        for row in range(requests.shape[0]):
+            for column in range(COLUMNS):
+                if <uint64_t>requests[row, column] > <uint64_t>highest[column]:
+                    with gil:
+                        return row, column
+    return -1, -1
 
 
 @cython.final
