@@ -69,8 +69,13 @@ def make_channel(config: SystemConfig) -> Channel:
     device = Device(table, memory.ranks, devices.bankgroups, devices.banks, per_bus)
     pipeline = units.dequantise_multiply + units.dequantise_add + units.multiply + units.accumulate
     window = RankWindow(
-        device, memory.ranks_per_dimm, units.window, timing.nCL + timing.nBL,
-        timing.nREFI if config.refresh.enabled else 0, config.refresh.stagger, shared,
+        device,
+        memory.ranks_per_dimm,
+        units.window,
+        timing.nCL + timing.nBL,
+        timing.nREFI if config.refresh.enabled else 0,
+        config.refresh.stagger,
+        shared,
     )
     ranks = RankNmp(window, units.fifo, units.poolings_per_packet, pipeline)
     dimms = DimmNmp(ranks, units.tag_groups, units.accumulate)

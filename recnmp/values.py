@@ -38,8 +38,9 @@ class HashValues:
         key = np.asarray(rows).astype(np.uint64)[:, None]
         column = np.arange(self._tables[table].dim, dtype=np.uint64)
         mixed = _mix(_mix(_mix(self._seed + np.uint64(table)) ^ key) ^ column)
-        sixteenths = (mixed >> np.uint64(56)).astype(np.float32) - np.float32(128)
-        return np.divide(sixteenths, 16, dtype=np.float32)
+        sixteenths: Float32s = (mixed >> np.uint64(56)).astype(np.float32) - np.float32(128)
+        sixteenths /= np.float32(16)
+        return sixteenths
 
 
 class FileValues:
