@@ -277,8 +277,8 @@ class SystemConfig(Section):
             )
         if self.units.accumulate > self.dram.timings().nCCDS:
             raise RecnmpError(
-                f"nmp.accumulate = {self.units.accumulate}: at most nCCDS = {self.dram.timings().nCCDS} for now, so that "
-                "no burst waits for the adder (D9)"
+                f"nmp.accumulate = {self.units.accumulate}: at most nCCDS = {self.dram.timings().nCCDS} for now, "
+                "so that no burst waits for the adder (D9)"
             )
         devices = self.dram.devices()
         counts = (self.memory.ranks, devices.bankgroups, devices.banks, devices.rows, devices.bursts_per_row)
