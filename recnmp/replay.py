@@ -79,9 +79,8 @@ def checked_requests(requests: npt.ArrayLike, config: ChannelConfig) -> Integers
     exact = np.ascontiguousarray(given, dtype=np.int64)
     row, column = first_out_of_range(exact, np.array(highest, np.int64))
     if row >= 0:
-        raise RecnmpError(
-            f"requests[{row}].{REQUEST_COLUMNS[column]} = {given[row, column]}: outside 0 to {highest[column]}"
-        )
+        place = f"requests[{row}].{REQUEST_COLUMNS[column]}"
+        raise RecnmpError(f"{place} = {given[row, column]}: outside 0 to {highest[column]}")
     return exact
 
 

@@ -89,7 +89,7 @@ class Timing(_Strict):
         low = self.nRFC + self.nRC + self.nRP + self.nFAW
         if self.nREFI < low:
             raise RecnmpError(
-                f"Timing.nREFI = {self.nREFI}: below nRFC + nRC + nRP + nFAW = {low}, there would be only refresh"
+                f"Timing.nREFI = {self.nREFI}: below nRFC + nRC + nRP + nFAW = {low}: only refresh"
             )
         return self
 

@@ -1,10 +1,10 @@
 # What each bank could do next, and when a look at it is worth while.
 #
-# A bank has at most one candidate of each kind in each queue: the oldest request of that kind. A candidate is
-# ripe once the rules of its bank have run out, at a clock that is known when it is proposed; only ripe ones
-# whose rank allows the command are compared by age, and the bank group is asked only about the oldest.
-# `look_at` is never later than the first clock at which a kind can have something ready: commands only push
-# clocks back, so it stays true until a new candidate lowers it.
+# A bank has at most one candidate of each kind in each queue: the oldest request of that kind. When it is
+# proposed, the clock at which the rules of its bank have run out is known. A look compares the banks whose rank
+# allows the command by age, and asks the bank group about the oldest ready one only. `look_at` is never later
+# than the first clock at which a field can have something ready: commands only push clocks back, so it stays
+# true until a new candidate lowers it.
 #
 # Sets of banks are bits of a word. A word holds as many whole ranks as fit in 64 bits.
 
@@ -32,16 +32,21 @@ cdef extern from *:
     int lowest_bit(uint64_t mask) noexcept nogil
     const int64_t FAR_CLOCK
 
+# what one bank could do in one kind of one queue
+cdef struct Candidate:
+    int64_t age         # of its request
+    int64_t ripe_clk    # when the rules of the bank have run out
+
 # candidates of one kind of one queue in one word of banks
 cdef struct Field:
-    uint64_t ripe, unripe
-    int64_t ripe_at     # not later than the first clock at which an unripe one is ripe
+    uint64_t banks
     int64_t look_at
 
 # the oldest ready candidate so far
 cdef struct Found:
     int64_t age
-    int32_t queue, kind, bank
+    int64_t rest        # first clock worth a look at the others of its field
+    int32_t queue, kind, word, bank
 
 cdef class Candidates:
     cdef Device device
@@ -54,7 +59,7 @@ cdef class Candidates:
     cdef uint64_t[::1] group_bits      # by bank: the banks of its bank group in its word
     cdef uint64_t[::1] closed          # by word: closed banks
     cdef Field[::1] fields             # [word * N_FIELDS + queue * 4 + kind]
-    cdef int64_t[::1] age, ripe_clk    # [bank * N_FIELDS + queue * 4 + kind]
+    cdef Candidate[::1] candidates     # [bank * N_FIELDS + queue * 4 + kind]
     cdef int64_t queue_look_at[2]      # by queue: least look_at of ROW and HIT
     cdef int64_t active_look_at        # least look_at of ACTIVE
 
@@ -67,20 +72,12 @@ cdef inline void propose(
     Candidates c, int queue, int32_t bank, int kind, int command, int64_t age, int64_t clk
 ) noexcept nogil:
     """A bank has a (new) candidate of a kind, which goes on with `command`."""
-    cdef uint64_t bit = c.bit_of[bank]
     cdef Field* field = field_of(c, queue, kind, c.word_of[bank])
-    cdef int entry = bank * N_FIELDS + queue * 4 + kind
+    cdef Candidate* candidate = &c.candidates[bank * N_FIELDS + queue * 4 + kind]
     cdef int64_t first = c.device.by_bank[bank * N_COMMANDS + command]
-    c.age[entry] = age
-    c.ripe_clk[entry] = first
-    if first <= clk:
-        field.ripe |= bit
-        field.unripe &= ~bit
-        first = clk
-    else:
-        field.unripe |= bit
-        field.ripe &= ~bit
-        field.ripe_at = min(field.ripe_at, first)
+    candidate.age, candidate.ripe_clk = age, first
+    field.banks |= c.bit_of[bank]
+    first = max(first, clk)
     field.look_at = min(field.look_at, first)
     if kind == ACTIVE:
         c.active_look_at = min(c.active_look_at, first)
@@ -90,110 +87,104 @@ cdef inline void propose(
 
 cdef inline void withdraw(Candidates c, int queue, int32_t bank, int kind) noexcept nogil:
     """A bank has no candidate of a kind."""
-    cdef Field* field = field_of(c, queue, kind, c.word_of[bank])
-    field.ripe &= ~c.bit_of[bank]
-    field.unripe &= ~c.bit_of[bank]
+    field_of(c, queue, kind, c.word_of[bank]).banks &= ~c.bit_of[bank]
 
 
-cdef inline void ripen(Field* field, const int64_t* ripe_clk, int64_t clk) noexcept nogil:
-    cdef uint64_t banks = field.unripe, ripe = 0
-    cdef int64_t first, later = FAR_CLOCK
-    while banks:
-        first = ripe_clk[lowest_bit(banks) * N_FIELDS]
-        ripe |= banks & -banks if first <= clk else 0
-        later = min(later, first if first > clk else FAR_CLOCK)
-        banks &= banks - 1
-    field.ripe |= ripe
-    field.unripe ^= ripe
-    field.ripe_at = later
-
-
-cdef inline uint64_t allowed_by_rank(Candidates c, int word, uint64_t banks, int command, int64_t clk) noexcept nogil:
-    """Those of the banks of a word whose rank allows a command."""
-    cdef int rank
-    cdef uint64_t allowed = 0
-    for rank in range(c.first_rank[word], c.first_rank[word + 1]):
-        allowed |= c.rank_bits[rank] if rank_earliest(c.device, command, rank) <= clk else 0
-    return banks & allowed
+cdef inline int column_command(int queue) noexcept nogil:
+    return WR if queue == WRITE_QUEUE else RD
 
 
 cdef inline void find(Candidates c, int queue, int kind, int word, int64_t clk, Found* found) noexcept nogil:
-    """Find the oldest ready candidate of a kind in a word of banks, if it is older than what was found."""
+    """Find the oldest ready candidate of a kind in a word, if it is older than what was found; renew look_at."""
     cdef Field* field = field_of(c, queue, kind, word)
-    cdef int entry = word * c.word_banks * N_FIELDS + queue * 4 + kind
-    cdef int command = ACT if kind == ROW else WR if queue == WRITE_QUEUE else RD
-    cdef const int64_t* ages = &c.age[entry]
-    cdef uint64_t ready, free, rest
-    cdef int64_t age, best_age
-    cdef int32_t best, bank
-    if field.ripe_at <= clk:
-        ripen(field, &c.ripe_clk[entry], clk)
+    cdef int command = ACT if kind == ROW else column_command(queue)
+    cdef const Candidate* candidates = &c.candidates[word * c.word_banks * N_FIELDS + queue * 4 + kind]
     # PRE obeys its bank alone
-    free = field.ripe & ~c.closed[word] if kind == ROW else 0
-    ready = free | allowed_by_rank(c, word, field.ripe ^ free, command, clk)
-    while ready:
-        best = 0
-        best_age = FAR_CLOCK
-        rest = ready
-        while rest:
-            bank = lowest_bit(rest)
-            age = ages[bank * N_FIELDS]
-            best = bank if age < best_age else best
-            best_age = min(age, best_age)
-            rest &= rest - 1
-        if best_age >= found.age:
-            return
-        bank = word * c.word_banks + best
-        if free >> best & 1 or c.device.by_group[c.group_of[bank] * N_COMMANDS + command] <= clk:
-            found.age = best_age
-            found.queue, found.kind, found.bank = queue, kind, bank
-            return
-        ready &= ~c.group_bits[bank] | free
-
-
-cdef inline int64_t renew_look(Candidates c, int queue, int kind, int word, int64_t clk) noexcept nogil:
-    """After a look at a word and what came of it: the next one worth while."""
-    cdef Field* field = field_of(c, queue, kind, word)
-    cdef int command = ACT if kind == ROW else WR if queue == WRITE_QUEUE else RD
-    cdef int64_t first, any_rank = FAR_CLOCK, look = FAR_CLOCK
-    cdef int rank
-    if kind == ROW and field.ripe & ~c.closed[word]:
-        field.look_at = clk
-        return clk
+    cdef uint64_t free = ~c.closed[word] if kind == ROW else 0
+    cdef uint64_t bound = field.banks & ~free, allowed = 0, rest
+    cdef int64_t first, age, best_age, look = FAR_CLOCK
+    cdef int rank, bank, best, ready
     for rank in range(c.first_rank[word], c.first_rank[word + 1]):
         first = rank_earliest(c.device, command, rank)
-        any_rank = min(any_rank, first)
-        look = min(look, first if field.ripe & c.rank_bits[rank] else FAR_CLOCK)
-    # an unripe one waits for its rank too, unless it wants PRE
-    look = min(look, field.ripe_at if kind == ROW else max(field.ripe_at, any_rank))
-    field.look_at = look
-    return look
+        rest = bound & c.rank_bits[rank]
+        allowed |= rest if first <= clk else 0
+        first = first if first > clk else FAR_CLOCK
+        look = min(look, first if rest else FAR_CLOCK)
+    allowed |= field.banks & free
+    while True:
+        best = ready = 0
+        best_age = FAR_CLOCK
+        rest = allowed
+        while rest:
+            bank = lowest_bit(rest)
+            rest &= rest - 1
+            first = candidates[bank * N_FIELDS].ripe_clk
+            age = candidates[bank * N_FIELDS].age if first <= clk else FAR_CLOCK
+            ready += first <= clk
+            look = min(look, first if first > clk else FAR_CLOCK)
+            best = bank if age < best_age else best
+            best_age = min(age, best_age)
+        if ready == 0:
+            field.look_at = look
+            return
+        bank = word * c.word_banks + best
+        if free >> best & 1:
+            break
+        first = c.device.by_group[c.group_of[bank] * N_COMMANDS + command]
+        if first <= clk:
+            break
+        look = min(look, first)
+        allowed &= ~c.group_bits[bank] | free
+    field.look_at = clk
+    if best_age < found.age:
+        found.age = best_age
+        found.rest = clk if ready > 1 else look
+        found.queue, found.kind, found.word, found.bank = queue, kind, word, bank
+
+
+cdef inline void take(Candidates c, Found* found) noexcept nogil:
+    """What was found is going to be served: the others of its field count for the next look."""
+    field_of(c, found.queue, found.kind, found.word).look_at = found.rest
+
+
+cdef inline void wait_for_rank(Candidates c, int queue, int kind, int word) noexcept nogil:
+    """After a look: none of a field's column commands comes before the first rank allows it."""
+    cdef Field* field = field_of(c, queue, kind, word)
+    cdef int64_t first = FAR_CLOCK
+    cdef int rank
+    for rank in range(c.first_rank[word], c.first_rank[word + 1]):
+        first = min(first, rank_earliest(c.device, column_command(queue), rank))
+    field.look_at = max(field.look_at, first)
 
 
 cdef inline bint find_active(Candidates c, int64_t clk, Found* found) noexcept nogil:
-    """The oldest ready active candidate."""
+    """The oldest ready active candidate, to be served."""
     cdef int queue, word
     found.age = FAR_CLOCK
-    for queue in range(2):
-        for word in range(c.words):
+    for word in range(c.words):
+        for queue in range(2):
             if field_of(c, queue, ACTIVE, word).look_at <= clk:
                 find(c, queue, ACTIVE, word, clk, found)
-    return found.age < FAR_CLOCK
+    if found.age == FAR_CLOCK:
+        return False
+    take(c, found)
+    return True
 
 
 cdef inline void renew_active_look(Candidates c, int64_t clk) noexcept nogil:
+    """After a look at the active candidates and what came of it."""
     cdef int queue, word
     cdef int64_t look = FAR_CLOCK
-    for queue in range(2):
-        for word in range(c.words):
+    for word in range(c.words):
+        for queue in range(2):
             if field_of(c, queue, ACTIVE, word).look_at <= clk:
-                renew_look(c, queue, ACTIVE, word, clk)
+                wait_for_rank(c, queue, ACTIVE, word)
             look = min(look, field_of(c, queue, ACTIVE, word).look_at)
     c.active_look_at = look
 
 
 cdef inline bint find_waiting(Candidates c, int queue, int64_t clk, Found* found) noexcept nogil:
-    """The oldest ready waiting candidate of a queue."""
+    """The oldest ready waiting candidate of a queue, to be served."""
     cdef int word
     found.age = FAR_CLOCK
     for word in range(c.words):
@@ -201,17 +192,19 @@ cdef inline bint find_waiting(Candidates c, int queue, int64_t clk, Found* found
             find(c, queue, ROW, word, clk, found)
         if field_of(c, queue, HIT, word).look_at <= clk:
             find(c, queue, HIT, word, clk, found)
-    return found.age < FAR_CLOCK
+    if found.age == FAR_CLOCK:
+        return False
+    take(c, found)
+    return True
 
 
 cdef inline void renew_queue_look(Candidates c, int queue, int64_t clk) noexcept nogil:
+    """After a look at the waiting candidates of a queue and what came of it."""
     cdef int word
     cdef int64_t look = FAR_CLOCK
     for word in range(c.words):
-        if field_of(c, queue, ROW, word).look_at <= clk:
-            renew_look(c, queue, ROW, word, clk)
         if field_of(c, queue, HIT, word).look_at <= clk:
-            renew_look(c, queue, HIT, word, clk)
+            wait_for_rank(c, queue, HIT, word)
         look = min(look, field_of(c, queue, ROW, word).look_at)
         look = min(look, field_of(c, queue, HIT, word).look_at)
     c.queue_look_at[queue] = look

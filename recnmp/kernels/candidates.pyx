@@ -4,7 +4,8 @@ from .dram cimport BANK, N_COMMANDS, N_LEVELS, PRE
 
 import numpy as np
 
-FIELD = np.dtype([("ripe", "u8"), ("unripe", "u8"), ("ripe_at", "i8"), ("look_at", "i8")])
+FIELD = np.dtype([("banks", "u8"), ("look_at", "i8")])
+CANDIDATE = np.dtype([("age", "i8"), ("ripe_clk", "i8")])
 
 
 cdef class Candidates:
@@ -40,9 +41,8 @@ cdef class Candidates:
         self.group_bits = np.repeat(of_group, device.banks)
         self.closed = np.full(self.words, 2**64 - 1, np.uint64)
         fields = np.zeros(self.words * N_FIELDS, FIELD)
-        fields["ripe_at"] = fields["look_at"] = FAR_CLOCK
+        fields["look_at"] = FAR_CLOCK
         self.fields = fields
-        self.age = np.zeros(ranks * rank_banks * N_FIELDS, np.int64)
-        self.ripe_clk = np.zeros(ranks * rank_banks * N_FIELDS, np.int64)
+        self.candidates = np.zeros(ranks * rank_banks * N_FIELDS, CANDIDATE)
         self.queue_look_at = [FAR_CLOCK, FAR_CLOCK]
         self.active_look_at = FAR_CLOCK
