@@ -28,6 +28,7 @@ def render(document: Mapping[str, Any]) -> str:
         ("throughput", "M lookups/s", [_scaled(run["lookups_per_s"], 1e-6, 2) for run in runs]),
         ("useful data", "GB/s", [_number(run["gb_per_s"]["useful"], 2) for run in runs]),
         ("data on the channel", "GB/s", [_number(run["gb_per_s"]["bus"], 2) for run in runs]),
+        ("instructions", "per lookup", [_instructions(run) for run in runs]),
         *_energy_rows(runs),
         ("energy saving", "%", [_scaled(run["energy_saving"], 100, 1) for run in runs]),
         *_ceiling_rows(runs),
@@ -96,6 +97,13 @@ def _ceiling_rows(runs: Sequence[Mapping[str, Any]]) -> list[Row]:
         cells = [f"{_count(bound['clocks'])} ({_number(bound['speedup'], 2)}x)" for bound in bounds]
         rows.append((f"ceiling, {name.replace('_', ' ')}", "tCK", cells))
     return rows
+
+
+def _instructions(run: Mapping[str, Any]) -> str:
+    """LOOKUP instructions a lookup: above 1 where the mapping breaks a row into runs (D8)."""
+    if run["kind"] != "nmp" or not run["lookups"]:
+        return _NOTHING
+    return _number(run["counters"]["instructions"] / run["lookups"], 2)
 
 
 def _aligned(rows: Sequence[Row]) -> list[str]:
