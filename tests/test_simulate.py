@@ -307,6 +307,7 @@ def test_empty_traces_give_nothing_rather_than_nan() -> None:
 
 def test_a_figure_that_fails_leaves_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from recnmp.analysis import summary_plot
+
     from recnmp.cli import main
 
     trace(1).save(tmp_path / "t.npz")
