@@ -1,10 +1,10 @@
 # What each bank could do next, and when a look at it is worth while.
 #
 # A bank has at most one candidate of each kind in each queue: the oldest request of that kind. When it is
-# proposed, the clock at which the rules of its bank have run out is known. A look compares the banks whose rank
-# allows the command by age, and asks the bank group about the oldest ready one only. `look_at` is never later
-# than the first clock at which a field can have something ready: commands only push clocks back, so it stays
-# true until a new candidate lowers it.
+# proposed, the clock at which the rules of its bank have run out is known. A look compares the banks whose
+# rank allows the command by age, and asks the bank group about the oldest ready one only. `look_at` is never
+# later than the first clock at which a field can have something ready: commands only push clocks back, so it
+# stays true until a new candidate lowers it.
 #
 # Sets of banks are bits of a word. A word holds as many whole ranks as fit in 64 bits.
 
@@ -95,7 +95,7 @@ cdef inline int column_command(int queue) noexcept nogil:
 
 
 cdef inline void find(Candidates c, int queue, int kind, int word, int64_t clk, Found* found) noexcept nogil:
-    """Find the oldest ready candidate of a kind in a word, if it is older than what was found; renew look_at."""
+    """Find a word's oldest ready candidate of a kind, if it is older than what was found; renew look_at."""
     cdef Field* field = field_of(c, queue, kind, word)
     cdef int command = ACT if kind == ROW else column_command(queue)
     cdef const Candidate* candidates = &c.candidates[word * c.word_banks * N_FIELDS + queue * 4 + kind]
