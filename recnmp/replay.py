@@ -17,7 +17,8 @@ import numpy.typing as npt
 from .config.dram import ChannelConfig, channel_preset
 from .errors import RecnmpError
 from .kernels.dram import Device, TimingTable
-from .kernels.host_controller import HostController, first_out_of_range
+from .kernels.host_controller import HostController
+from .kernels.request_queues import first_out_of_range
 from .timing import rules
 
 REQUEST_COLUMNS = ("offered_clk", "is_write", "rank", "bankgroup", "bank", "row", "column")
