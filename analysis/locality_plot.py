@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from .locality_text import size_text
+from .names import printable
 
 _REAL, _SHUFFLED = "#1b5e8c", "#c8742b"
 
@@ -26,9 +28,9 @@ def locality_figure(info: Mapping[str, Any], title: str) -> Figure:
     _draw_curve(curve, info)
     _draw_histogram(histogram, info)
     lookups, rows = f"{info['lookups']:,}", f"{info['rows_touched']:,}"
-    figure.suptitle(
-        f"{title}: {lookups} lookups of {rows} rows, {info['order']} by {info['order']}", fontsize=12
-    )
+    order = f"{info['order']} by {info['order']}"
+    words = f"{printable(title)}: {lookups} lookups of {rows} rows, {order}"
+    figure.suptitle(words, fontsize=12, parse_math=False)
     return figure
 
 
@@ -36,7 +38,8 @@ def save_locality_plot(info: Mapping[str, Any], title: str, path: str | os.PathL
     """Write the figure to `path` in the format `form` (png, svg, pdf)."""
     # without a date, so that the same trace gives the same bytes
     metadata = {"png": {"Software": ""}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form)
-    with matplotlib.rc_context({"svg.hashsalt": "recnmp"}):
+    with matplotlib.rc_context({"svg.hashsalt": "recnmp"}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph")  # the title may be in any script
         locality_figure(info, title).savefig(Path(path), format=form, metadata=metadata)
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import difflib
 import importlib
-import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from typing import NoReturn
 
 from .. import __version__
 from ..errors import RecnmpError
+from .streams import OUTPUT, checked_output, let_go, say
 
 # verb -> one line for the overview (the module is not imported for it)
 VERBS = {
@@ -79,7 +79,7 @@ def _parse(words: Sequence[str], debug: bool) -> argparse.Namespace:
 def _say(text: str, debug: bool) -> None:
     if debug:
         traceback.print_exc()
-    print(f"recnmp: {text}", file=sys.stderr)
+    say(f"recnmp: {text}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -88,20 +88,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = [word for word in given if word != "--debug"]
     debug = len(words) < len(given)
     try:
-        args = _parse(words, debug)
-        code = int(args.run(args))
-        sys.stdout.flush()
-        return code
+        with checked_output():
+            args = _parse(words, debug)
+            return int(args.run(args))
     except RecnmpError as error:
         _say(f"error: {error}", debug)
         return BAD_INPUT
     except BrokenPipeError:
         # the reader (head, less) has gone: not our error; keep the interpreter's flush at exit quiet
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        let_go(sys.stdout)
         return DONE
     except OSError as error:
         place = f"{error.filename}: " if error.filename is not None else ""
         _say(f"error: {place}{error.strerror or error}", debug)
+        if error.filename == OUTPUT:
+            let_go(sys.stdout)
         return BAD_INPUT
     except KeyboardInterrupt:
         _say("interrupted, nothing was left half written", debug)

@@ -28,5 +28,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         yield temporary
         os.replace(temporary, target)
+    except OSError as error:  # a disk that is full does not say which file it was for
+        error.filename = error.filename or str(target)
+        raise
     finally:
         temporary.unlink(missing_ok=True)
