@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..energy import PARTS
+from .names import printable
 
 Row = tuple[str, str, list[str]]
 _NOTHING = "-"
@@ -33,25 +34,39 @@ def render(document: Mapping[str, Any]) -> str:
         ("energy saving", "%", [_scaled(run["energy_saving"], 100, 1) for run in runs]),
         *_ceiling_rows(runs),
     ]
-    lines = [title(document), "", *_aligned(rows), ""]
+    lines = [*heading(document), "", *_aligned(rows), ""]
     lines += [f"energy  {words}" for words in dict.fromkeys(run["energy_counts"] for run in runs)]
     lines.append("ceiling  least clocks that a run's own counts allow, and the speedup that they would give")
     return "\n".join(lines)
 
 
-def title(document: Mapping[str, Any]) -> str:
-    """Trace, memory and baseline of a document in one line, as a table or figure needs it above."""
+def heading(document: Mapping[str, Any]) -> list[str]:
+    """Trace, memory, packets and baselines of a document in one line, as a table or figure needs it above.
+
+    What differs from system to system has lines of its own, with the names of those that it is true of.
+    """
     trace, runs = document["trace"], document["runs"]
     vectors = sorted({table["row_bytes"] for table in trace["tables"]})
     sizes = f"{vectors[0]}" if len(vectors) == 1 else f"{vectors[0]} to {vectors[-1]}" if vectors else "no"
-    words = [f"{trace['name']}: {len(trace['tables'])} tables, {sizes}-byte rows"]
-    words += dict.fromkeys(_memory(run["config"]) for run in runs)
-    words += dict.fromkeys(_units(run["config"]) for run in runs if run["config"]["nmp"])
+    common = [f"{printable(trace['name'])}: {_counted(len(trace['tables']), 'table')}, {sizes}-byte rows"]
+    apart: list[str] = []
+    for said in (_said_of(runs, _memory), _said_of([run for run in runs if run["config"]["nmp"]], _units)):
+        (common if len(said) == 1 else apart).extend(said)
     baselines = list(dict.fromkeys(run["baseline"] for run in runs if run["baseline"]))
-    words.append(f"baseline {', '.join(baselines)} (no last-level cache)" if baselines else "no baseline")
+    common.append(f"baseline {', '.join(baselines)} (no last-level cache)" if baselines else "no baseline")
     if document["warmup"]:
-        words.append(f"batches of warm-up: {document['warmup']}")
-    return "; ".join(words)
+        common.append(f"batches of warm-up: {document['warmup']}")
+    return ["; ".join(common), *apart]
+
+
+def _said_of(runs: Sequence[Mapping[str, Any]], say: Callable[[Mapping[str, Any]], str]) -> list[str]:
+    """What `say` says of the configurations; with the runs' names in front if it is not the same of all."""
+    names: dict[str, list[str]] = {}
+    for run in runs:
+        names.setdefault(say(run["config"]), []).append(run["system"])
+    if len(names) <= 1:
+        return list(names)
+    return [f"{', '.join(systems)}: {words}" for words, systems in names.items()]
 
 
 def _memory(config: Mapping[str, Any]) -> str:
@@ -67,7 +82,13 @@ def _memory(config: Mapping[str, Any]) -> str:
 def _units(config: Mapping[str, Any]) -> str:
     nmp = config["nmp"]
     flight = nmp["packets_in_flight"] or 16 // nmp["poolings_per_packet"]
-    return f"{nmp['poolings_per_packet']} poolings a packet, {flight} packets in flight"
+    return (
+        f"{_counted(nmp['poolings_per_packet'], 'pooling')} a packet, {_counted(flight, 'packet')} in flight"
+    )
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _latency_rows(runs: Sequence[Mapping[str, Any]]) -> list[Row]:

@@ -61,17 +61,17 @@ def energy_pj(config: SystemConfig, counters: Mapping[str, int]) -> dict[str, fl
 def what_counts(config: SystemConfig) -> str:
     """One sentence that says what the energy of this system includes, for every table and figure."""
     table = config.energy
-    commands = "not counted"
-    if table.command_io:
-        commands = (
-            f"counted, {table.host_command_bits} bits a host command, {table.instruction_bits} an instruction"
-            f" ({table.offset_instruction_bits} with ByteOffset)"
+    if config.kind == "host":
+        what, bits, buffer = "host: activate, data, data IO", f"{table.host_command_bits} bits a command", ""
+    else:
+        what = "near memory: activate, data, data IO, FP operations"
+        bits = (
+            f"{table.instruction_bits} bits an instruction ({table.offset_instruction_bits} with ByteOffset)"
         )
-    buffer = f"{table.buffer_io_pj_per_bit:g} pJ/bit" + ("" if table.buffer_io_pj_per_bit else " (unsourced)")
-    return (
-        "dynamic energy: activate, data, data IO, FP operations; command IO "
-        f"{commands}; DRAM-to-buffer IO {buffer}; no background, no refresh"
-    )
+        unsourced = "" if table.buffer_io_pj_per_bit else " (unsourced)"
+        buffer = f"DRAM-to-buffer IO {table.buffer_io_pj_per_bit:g} pJ/bit{unsourced}; "
+    commands = f"counted, {bits}" if table.command_io else "not counted"
+    return f"dynamic energy, {what}; command IO {commands}; {buffer}no background, no refresh"
 
 
 def _host_command_bits(table: EnergyTable, counters: Mapping[str, int]) -> int:

@@ -97,7 +97,9 @@ def test_buffer_io_and_weights_have_their_constants() -> None:
 
 
 def test_what_is_counted_is_said() -> None:
-    assert "79 an instruction" in what_counts(system("host"))
+    assert "24 bits a command" in what_counts(system("host"))
+    assert "instruction" not in what_counts(system("host"))
+    assert "79 bits an instruction (83 with ByteOffset)" in what_counts(system("recnmp-base"))
     assert "command IO not counted" in what_counts(system("recnmp-base", SILENT))
 
 
