@@ -131,7 +131,7 @@ class Comparison:
     """Several runs of one trace, as `result.json` holds them.
 
     Attributes:
-        trace: name, content hash and shape of the trace.
+        trace: name, content hash, shape and origin of the trace.
         seed: of the placement's pages and of hashed values.
         warmup: batches that ran first, uncounted.
         runs: baselines before the systems that name them.
@@ -176,7 +176,7 @@ class Comparison:
 
 
 def describe_trace(workload: Workload, name: str) -> dict[str, Any]:
-    """Hash and shape of a trace, for the document."""
+    """Hash, shape and origin of a trace, for the document."""
     sizes = workload.header.batch_sizes
     return {
         "name": name,
@@ -187,6 +187,7 @@ def describe_trace(workload: Workload, name: str) -> dict[str, Any]:
         "order": workload.order,
         "mode": workload.mode,
         "weighted": workload.weighted,
+        "origin": finite(workload.origin),
         "tables": [
             {
                 "name": table.name,
@@ -200,11 +201,20 @@ def describe_trace(workload: Workload, name: str) -> dict[str, Any]:
     }
 
 
+def finite(value: Any) -> Any:
+    """Plain data without NaN and infinities, which JSON does not have: they become their names."""
+    if isinstance(value, Mapping):
+        return {str(key): finite(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(part) for part in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def is_result(path: Path) -> bool:
     """Does the file look like a document that `Comparison.save` wrote?"""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
     return isinstance(document, dict) and str(document.get("schema", "")).startswith("recnmp.result/")
 
@@ -218,7 +228,7 @@ def refuse_foreign(document: Path, figure: Path) -> None:
         RecnmpError: names the file.
     """
     for path, ours in ((document, is_result), (figure, is_figure)):
-        if path.exists() and not ours(path):
+        if os.path.lexists(path) and not ours(path):
             raise RecnmpError(f"{path}: exists and is not from recnmp; name another folder with --out")
 
 

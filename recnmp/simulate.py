@@ -124,16 +124,8 @@ def compare(
         `host (SYSTEM)`.
     """
     began = time.perf_counter()
-    names = [config.name for config in configs]
-    if len(set(names)) < len(names):
-        raise RecnmpError(f"systems have the same name: {', '.join(names)}")
-    baselines = [config for config in configs if config.kind == "host"]
-    base_of = {config.name: config.name for config in baselines}
-    for config in configs:
-        if config.kind == "nmp":
-            base_of[config.name] = _find_baseline(baselines, host(config), config.name)
     # every engine is made before the first one runs: what cannot be done is refused at once
-    ordered = [*baselines, *(config for config in configs if config.kind == "nmp")]
+    ordered, base_of = with_baselines(configs, host)
     runs = [
         _Run(config, workload, warmup, None if config.kind == "host" else values, make) for config in ordered
     ]
@@ -141,12 +133,27 @@ def compare(
     for run in runs:
         run.execute(progress)
         results[run.config.name] = run.result()
-    measured = [
-        _against(result, results[base_of.get(result.config.name, result.config.name)])
-        for result in results.values()
-    ]
+    measured = [_against(result, results[base_of[name]]) for name, result in results.items()]
     seed = configs[0].placement.seed if configs else 0
     return Comparison(describe_trace(workload, name), seed, warmup, measured, time.perf_counter() - began)
+
+
+def with_baselines(
+    configs: Sequence[SystemConfig], host: Callable[[SystemConfig], SystemConfig] = SystemConfig.as_host
+) -> tuple[list[SystemConfig], dict[str, str]]:
+    """All runs that a comparison makes, baselines first, and the name of each one's baseline by its name.
+
+    Raises:
+        RecnmpError: two of them have the same name.
+    """
+    baselines = [config for config in configs if config.kind == "host"]
+    others = [config for config in configs if config.kind == "nmp"]
+    base_of = {config.name: _find_baseline(baselines, host(config), config.name) for config in others}
+    ordered = [*baselines, *others]
+    names = [config.name for config in ordered]
+    if len(set(names)) < len(names):
+        raise RecnmpError(f"systems have the same name: {', '.join(names)}")
+    return ordered, {config.name: config.name for config in baselines} | base_of
 
 
 def _find_baseline(baselines: list[SystemConfig], wanted: SystemConfig, system: str) -> str:

@@ -97,12 +97,25 @@ def test_bad_settings_are_refused(words: str, complaint: str) -> None:
         ("nmp.window=", "'' is not a TOML value"),
         ("other.nmp.window=3", "no system 'other' in this run"),
         ("rank_cache.ways=4", "unknown key 'rank_cache'"),
+        ("nmp.window=1\n[x]", "characters that cannot be printed"),
+        ("nmp.window=1\nnmp.fifo=2", "characters that cannot be printed"),
+        ("nmp.win\ndow=1", "characters that cannot be printed"),
+        ("nmp.window=8 # half", "'8 # half' is not a TOML value"),
+        ("nmp.window=8, 9", "'8, 9' is not a TOML value"),
+        ("nmp.window=8]", "is not a TOML value"),
+        ("nmp.window=" + "9" * 5000, "is not a TOML value"),
+        ("nmp.window=0x1" + "0" * 5000, "is not a TOML value"),
+        ("dram.overrides={nFAW = 9223372036854775808}", "is not a TOML value"),
+        ("nmp.window=" + "[" * 5000, "is not a TOML value"),
+        ("dram.overrides" + ".a" * 5000 + "=1", "expected [SYSTEM.]section.key=value"),
     ],
 )
 def test_malformed_settings_are_refused(words: str, complaint: str) -> None:
     with pytest.raises(RecnmpError, match=r"--set") as caught:
         parse_setting(words, ["host", "recnmp-base"])
     assert complaint in str(caught.value)
+    assert "\n" not in str(caught.value).replace(words, "")
+    assert len(str(caught.value)) < 400
 
 
 def test_a_setting_is_for_all_or_for_one() -> None:
@@ -150,7 +163,13 @@ def test_memory_by_geometry_or_file(tmp_path: Path) -> None:
     file.write_text("[memory]\ndimms = 2\n[dram]\ntiming = 'DDR4_3200AA'\n")
     config = load_system("host", [memory_layer(str(file))])
     assert (config.memory.dimms, config.dram.timings().rate) == (2, 3200)
-    for bad, complaint in (("4by2", "neither"), ("0x2", "memory.dimms = 0"), ("4x2x2", "neither")):
+    for bad, complaint in (
+        ("4by2", "neither"),
+        ("0x2", "memory.dimms = 0"),
+        ("4x2x2", "neither"),
+        ("9" * 5000 + "x2", "neither"),
+        ("٤x2", "neither"),
+    ):
         with pytest.raises(RecnmpError, match=complaint):
             load_system("host", [memory_layer(bad)])
     file.write_text("[nmp]\nfifo = 2\n")
@@ -302,3 +321,61 @@ def test_the_baseline_has_its_systems_memory(
 def test_what_the_speed_bin_fixes_is_not_overridden(name: str) -> None:
     with pytest.raises(RecnmpError, match=f"timing {name} = 5: belongs to the speed bin"):
         SystemConfig.model_validate({"dram": {"overrides": {name: 5}}})
+
+
+def test_numbers_and_nesting_that_python_chokes_on_are_no_toml(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    for text in (
+        f"window = {'9' * 5000}",
+        f"window = 0x{'f' * 5000}",
+        "window = " + "[" * 5000,
+        "fifo = 2\nwindow = -9223372036854775809",
+        "window" + ".a" * 5000 + " = 1",
+    ):
+        file.write_text(f"[nmp]\n{text}\n")
+        with pytest.raises(RecnmpError, match=r"mine\.toml: ") as caught:
+            load_system("recnmp-base", [overlay_layer(file)])
+        assert len(str(caught.value)) < 400
+
+
+def test_none_resets_what_may_be_none(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(
+        "[nmp]\npackets_in_flight = 1\n[host]\noutstanding = 3\n[dram.overrides]\nnFAW = 30\nnRFC = 400\n"
+    )
+    layer = overlay_layer(file)
+    words = ["nmp.packets_in_flight=none", "host.outstanding=none", "dram.overrides.nFAW=none"]
+    config = load_system("recnmp-base", [layer], [parse_setting(word, []) for word in words])
+    assert (config.units.packets_in_flight, config.host.outstanding) == (None, None)
+    assert config.dram.overrides == {"nRFC": 400}
+    everything = load_system("recnmp-base", [layer], [parse_setting("dram.overrides=none", [])])
+    assert everything.dram.overrides == {}
+    # a file over a file says the same
+    over = tmp_path / "over.toml"
+    over.write_text('[nmp]\npackets_in_flight = "none"\n[host]\noutstanding = "none"\n')
+    config = load_system("recnmp-base", [layer, overlay_layer(over)])
+    assert (config.units.packets_in_flight, config.host.outstanding) == (None, None)
+    for words in (["nmp.window=none"], ["host.outstanding=non"], ["host.outstanding=0"]):
+        with pytest.raises(RecnmpError, match="--set"):
+            load_system("recnmp-base", [layer], [parse_setting(word, []) for word in words])
+
+
+def test_whatever_show_prints_can_be_set(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["config", "show"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    for key, value in ((row[0], row[1]) for row in rows if row and row[0].split(".")[0] in SECTIONS):
+        assert with_settings(f"{key}={value}") == load_system("recnmp-base"), key
+
+
+@pytest.mark.parametrize(("memory", "most"), [("1x1", 9363), ("1x2", 9363), ("1x4", 3121), ("4x2", 1337)])
+def test_every_rank_refreshes_within_one_interval(memory: str, most: int) -> None:
+    def staggered(clocks: int) -> SystemConfig:
+        words = parse_setting(f"refresh.stagger={clocks}", [])
+        return load_system("recnmp-base", [memory_layer(memory)], [words])
+
+    config = staggered(most)
+    # REF of the last rank comes before the next one of the first
+    assert most * (config.memory.ranks - 1) < config.dram.timings().nREFI
+    for clocks in (most + 1, 99999999999, (1 << 63) - 1):
+        with pytest.raises(RecnmpError, match=rf"refresh\.stagger = {clocks}: 0 to {most} with"):
+            staggered(clocks)

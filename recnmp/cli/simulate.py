@@ -15,12 +15,12 @@ from tqdm import tqdm
 
 from ..config.load import Setting, with_layers
 from ..config.system import SystemConfig
-from ..errors import RecnmpError
 from ..progress import Progress
 from ..result import FIGURE_MARK, Comparison, refuse_foreign
-from ..simulate import compare
+from ..simulate import compare, with_baselines
 from ..values import load_values
 from ..workload import Workload, replacing
+from .out_folder import check_folder, folder_made
 from .system_arguments import BASELINE, add_system_arguments, chosen_systems
 
 HELP = "Run a trace on near-memory systems and on the host baseline of the same memory, side by side."
@@ -63,18 +63,19 @@ def run(args: argparse.Namespace) -> int:
         if value is not None:
             args.settings.insert(0, f"{key}={value}")
     systems, settings = chosen_systems(args, names)
+    host = partial(_baseline, settings)
+    runs = len(with_baselines(systems, host)[0])
     trace = Path(args.trace)
     workload = Workload.load(trace)
     out = args.out or Path("recnmp-out") / trace.stem
     document_path, figure_path = out / "result.json", out / "summary.png"
     refuse_foreign(document_path, figure_path)
+    check_folder(out)
     values = load_values(args.values, workload.tables, systems[0].placement.seed)
-    runs = len(systems) + (not any(system.kind == "host" for system in systems))
     with _progress(workload.lookups * runs) as progress:
-        comparison = compare(
-            systems, workload, trace.stem, args.warmup, values, progress, host=partial(_baseline, settings)
-        )
-    _write(comparison, document_path, figure_path)
+        comparison = compare(systems, workload, trace.stem, args.warmup, values, progress, host=host)
+    with folder_made(out):
+        _write(comparison, document_path, figure_path)
     if args.json:
         print(comparison.text(), end="")
         return 0
@@ -92,15 +93,12 @@ def _baseline(settings: list[Setting], system: SystemConfig) -> SystemConfig:
 def _write(comparison: Comparison, document: Path, figure: Path) -> None:
     """Both files or neither: they are made beside their places, and put there when both are whole."""
     text = comparison.text()
-    try:
-        document.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RecnmpError(f"{document.parent}: cannot be made: {error.strerror}") from None
     # adapters out are reached by name, so that nothing below imports upward
     plot = import_module("recnmp.analysis.summary_plot")
-    with replacing(document) as new_document, replacing(figure) as new_figure:
+    with replacing(document) as new_document:
         new_document.write_text(text, encoding="utf-8")
-        plot.draw(comparison.as_json(), new_figure, FIGURE_MARK)
+        with replacing(figure) as new_figure:
+            plot.draw(comparison.as_json(), new_figure, FIGURE_MARK)
 
 
 @contextmanager

@@ -6,7 +6,8 @@ Every error is one line that names where the value came from, the key, the value
 
 from __future__ import annotations
 
-import tomllib
+import os
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -18,7 +19,8 @@ from pydantic_core import ErrorDetails
 
 from ..errors import RecnmpError
 from .dram import nearest
-from .system import Dram, EnergyTable, Host, Memory, Nmp, PlacementRules, Refresh, Run, SystemConfig
+from .system import NONE, Dram, EnergyTable, Host, Memory, Nmp, PlacementRules, Refresh, Run, SystemConfig
+from .toml import clipped, toml_values
 
 SECTIONS: dict[str, type[BaseModel]] = {
     "dram": Dram,
@@ -110,12 +112,12 @@ def system_layer(name: str) -> Layer:
 
 def memory_layer(memory: str) -> Layer:
     """`DIMMSxRANKS` such as `4x2`, or a TOML file with sections dram, memory, refresh."""
-    dimms, cross, ranks = memory.partition("x")
-    if cross and dimms.isdecimal() and ranks.isdecimal():
-        geometry = {"dimms": int(dimms), "ranks_per_dimm": int(ranks)}
+    form = re.fullmatch(r"([0-9]{1,9})x([0-9]{1,9})", memory)
+    if form:
+        geometry = {"dimms": int(form[1]), "ranks_per_dimm": int(form[2])}
         return Layer({"memory": geometry}, f"--memory {memory}")
-    if not Path(memory).is_file():
-        raise RecnmpError(f"--memory {memory}: neither DIMMSxRANKS (1x2, 1x4, 2x2, 4x2) nor a file")
+    if not os.path.isfile(memory):
+        raise RecnmpError(f"--memory {clipped(memory)}: neither DIMMSxRANKS (1x2, 1x4, 2x2, 4x2) nor a file")
     layer = read_layer(memory)
     for key in layer.values:
         if key not in MEMORY_SECTIONS:
@@ -143,17 +145,21 @@ def parse_setting(words: str, systems: Iterable[str]) -> Setting:
         systems: names that may stand in front. `host.read_queue` is section host; the system of that
             name is meant when a section follows: `host.host.read_queue`.
     """
-    source = f"--set {words}"
+    source = f"--set {clipped(words)}"
+    if not words.isprintable():
+        raise RecnmpError(f"{source}: has characters that cannot be printed, such as a new line")
     key, equals, value = words.partition("=")
     path = tuple(part.strip() for part in key.split("."))
     if not equals or not all(path):
         raise RecnmpError(f"{source}: expected [SYSTEM.]section.key=value")
     systems = list(systems)
-    system = next((name for name in systems if key.strip().startswith(f"{name}.")), None)
-    rest = path[len(system.split(".")) :] if system else path
-    if system is None or not (len(rest) >= 2 and rest[0] in SECTIONS):
-        system, rest = None, path
-    if len(rest) < 2:
+    system, rest = None, path
+    for name in sorted(systems, key=len, reverse=True):
+        after = path[len(name.split(".")) :]
+        if key.strip().startswith(f"{name}.") and len(after) >= 2 and after[0] in SECTIONS:
+            system, rest = name, after
+            break
+    if not 2 <= len(rest) <= 3:  # three: dram.overrides.nFAW
         raise RecnmpError(f"{source}: expected [SYSTEM.]section.key=value, sections: {', '.join(SECTIONS)}")
     if system is None and len(rest) > 2 and rest[1] in SECTIONS:
         raise RecnmpError(f"{source}: no system '{rest[0]}' in this run, {nearest(rest[0], systems)}")
@@ -217,15 +223,14 @@ def to_toml(config: SystemConfig) -> str:
         if values is None:
             continue
         lines += ["", f"[{section}]"]
-        keys = values.model_dump(exclude_none=True)
-        lines += [f"{key} = {_toml_value(value)}" for key, value in keys.items()]
+        lines += [f"{key} = {_toml_value(value)}" for key, value in values.model_dump().items()]
     return "\n".join(lines) + "\n"
 
 
 def _parse(text: str, source: str) -> Layer:
     try:
-        values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        values = toml_values(text)
+    except ValueError as error:
         raise RecnmpError(f"{source}: not TOML: {error}") from None
     layer = Layer(values, source, text)
     _check_keys(layer)
@@ -240,7 +245,9 @@ def _check_keys(layer: Layer) -> None:
         if key not in SECTIONS:
             continue
         if not isinstance(values, dict):
-            raise RecnmpError(f"{layer.place((key,))}{key} is a section, not a value ({values!r})")
+            raise RecnmpError(
+                f"{layer.place((key,))}{key} is a section, not a value ({clipped(repr(values))})"
+            )
         known = [*SECTIONS[key].model_fields]
         for name in values:
             if name not in known:
@@ -266,7 +273,7 @@ def _one_line(error: ErrorDetails, layers: Sequence[Layer]) -> str:
     path = [str(part) for part in error["loc"]]
     origin = next((layer for layer in reversed(layers) if _has(layer.values, path)), layers[-1])
     message = error["msg"][0].lower() + error["msg"][1:]
-    return f"{origin.place(path)}{'.'.join(path)} = {error['input']!r}: {message}"
+    return f"{origin.place(path)}{'.'.join(path)} = {clipped(repr(error['input']))}: {message}"
 
 
 def _has(values: Any, path: Sequence[str]) -> bool:
@@ -295,11 +302,14 @@ def _line_of(text: str, path: Sequence[str]) -> int:
 
 def _parse_value(text: str, source: str) -> Any:
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        value = toml_values(f"value = {text}")["value"]
+        # in brackets neither a comment nor anything else can hide behind the value
+        if len(toml_values(f"value = [{text}]")["value"]) == 1:
+            return value
+    except ValueError:
         if text and text[0].isalpha() and not set(text) & set(" \"'[]{},=\n"):
             return text
-        raise RecnmpError(f"{source}: '{text}' is not a TOML value") from None
+    raise RecnmpError(f"{source}: '{clipped(text)}' is not a TOML value")
 
 
 def _toml_value(value: Any) -> str:
@@ -307,4 +317,6 @@ def _toml_value(value: Any) -> str:
         return "{ " + ", ".join(f"{key} = {_toml_value(item)}" for key, item in value.items()) + " }"
     if isinstance(value, bool):
         return str(value).lower()
+    if value is None:
+        return f'"{NONE}"'
     return f'"{value}"' if isinstance(value, str) else repr(value)

@@ -7,9 +7,10 @@ Clocks are always DRAM command clocks (tCK, design D1).
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+import re
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from ..errors import RecnmpError
 from .dram import ChannelConfig, Organisation, Timing, nearest, organisation_preset, timing_preset
@@ -18,8 +19,22 @@ from .order import check_mapping
 TAGS = 16  # partial sums of a rank-NMP: PsumTag has 4 bits ([R] RecNMP paper)
 PAGE_BYTES = 4096
 BURST_BYTES = 64
+HOST = "host"  # the baseline
 # Widths of the address in an NMP instruction (design D8), as largest counts.
 ADDRESS_LIMITS = {"ranks": 8, "bank groups": 4, "banks a group": 4, "rows": 1 << 18, "bursts a row": 128}
+
+
+NONE = "none"  # how files and --set say that an optional number is not there: TOML has no null
+
+
+def _none(value: Any) -> Any:
+    return None if value == NONE else value
+
+
+OrNone = Annotated[int | None, BeforeValidator(_none)]
+_NAME = re.compile(
+    r"[A-Za-z0-9._+-]{1,40}"
+)  # of a system: what tables, figures and --set can show and tell apart
 
 
 class Section(BaseModel):
@@ -47,6 +62,13 @@ class Dram(Section):
     overrides: dict[str, int] = _field(
         {}, "timings that replace those of the speed bin, such as nFAW = 30", "clocks", "user"
     )
+
+    @field_validator("overrides", mode="before")
+    @classmethod
+    def _taken_back(cls, overrides: Any) -> Any:
+        if isinstance(overrides, dict):
+            return {name: value for name, value in overrides.items() if value != NONE}
+        return {} if overrides == NONE else overrides
 
     @field_validator("overrides")
     @classmethod
@@ -121,7 +143,7 @@ class Host(Section):
 
     read_queue: int = _field(32, "read queue of a channel", "entries", "[P/R] RecNMP paper", 1, 4096)
     write_queue: int = _field(32, "write queue of a channel", "entries", "[P/R] RecNMP paper", 1, 4096)
-    outstanding: int | None = _field(
+    outstanding: OrNone = _field(
         None, "reads in flight on a channel; none: bounded by the queue", "reads", "design D14", 1
     )
 
@@ -150,7 +172,7 @@ class Nmp(Section):
         1024,
     )
     poolings_per_packet: int = _field(8, "whole poolings of a packet", "poolings", "[R] design D6", 1, TAGS)
-    packets_in_flight: int | None = _field(
+    packets_in_flight: OrNone = _field(
         None,
         "packets in flight on a channel; none: floor(16 / poolings_per_packet), and never more",
         "packets",
@@ -262,6 +284,16 @@ class SystemConfig(Section):
     energy: EnergyTable = Field(default_factory=EnergyTable)
     run: Run = Field(default_factory=Run)
 
+    @field_validator("name")
+    @classmethod
+    def _short_name(cls, name: str) -> str:
+        if not _NAME.fullmatch(name):
+            raise RecnmpError(
+                f"{name!r} cannot name a system (a file without `name` has that of the file): "
+                "1 to 40 letters, digits and . _ - +"
+            )
+        return name
+
     @model_validator(mode="before")
     @classmethod
     def _units(cls, data: Any) -> Any:
@@ -273,10 +305,15 @@ class SystemConfig(Section):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         self.channel_config()  # the channel has limits of its own
+        self._check_stagger()
         if self.kind == "host":
             if self.nmp is not None:
                 raise RecnmpError(f"system '{self.name}' is a host: it has no section nmp")
             return self
+        if self.name == HOST:
+            raise RecnmpError(
+                f"system '{self.name}' has near-memory units: only a host may have the name of the baseline"
+            )
         if self.memory.channels > 1:
             raise RecnmpError(
                 f"memory.channels = {self.memory.channels}: near-memory systems have one channel for now"
@@ -294,6 +331,15 @@ class SystemConfig(Section):
                     f"{count} {what}: the address of an NMP instruction names at most {most} (D8)"
                 )
         return self
+
+    def _check_stagger(self) -> None:
+        """Every rank refreshes once within each REFI (D13)."""
+        last, interval = max(1, self.memory.ranks - 1), self.dram.timings().nREFI
+        if self.refresh.stagger * last >= interval:
+            raise RecnmpError(
+                f"refresh.stagger = {self.refresh.stagger}: 0 to {(interval - 1) // last} with "
+                f"{self.memory.ranks} ranks, so that all refresh within nREFI = {interval} clocks (D13)"
+            )
 
     @property
     def units(self) -> Nmp:
@@ -315,6 +361,6 @@ class SystemConfig(Section):
             rule_set=self.dram.rule_set,
         )
 
-    def as_host(self, name: str = "host") -> SystemConfig:
+    def as_host(self, name: str = HOST) -> SystemConfig:
         """The baseline of this system: the same memory, rules, placement, refresh and queues (D14)."""
         return self.model_copy(update={"name": name, "kind": "host", "nmp": None})
