@@ -19,6 +19,13 @@ REFRESH_NOTE = (
     "has 360 ns and rounds both up to clocks. The presets keep the reference's nRFC and nREFI."
 )
 
+SOURCES_NOTE = (
+    "Sources: [P] in the abstract of the RecNMP paper (Ke et al., ISCA 2020, arXiv 1912.12953) or in summaries of "
+    "it; [R] recalled from it and not read again, a default to change; design D1 to D18: docs/decisions.md; "
+    "D-1, D-2: docs/deviations.md; user: a default without a source, yours to set; derived: computed from the others."
+)
+NOTES = (REFRESH_NOTE, SOURCES_NOTE)
+
 
 class Number(NamedTuple):
     """One resolved number: its key, value, unit, what it means, and where it comes from."""
@@ -71,7 +78,7 @@ def run_show(args: argparse.Namespace) -> int:
             "system": config.name,
             "kind": config.kind,
             "numbers": [number._asdict() for number in numbers],
-            "notes": [REFRESH_NOTE],
+            "notes": NOTES,
         }
         print(json.dumps(document, indent=1, allow_nan=False))
         return 0
@@ -84,7 +91,8 @@ def run_show(args: argparse.Namespace) -> int:
             print()
         key, value, unit = (f"{_text(number[column]):<{widths[column]}}" for column in range(3))
         print(f"{key}  {value}  {unit}  {number.meaning} ({number.source})")
-    print(f"\n{REFRESH_NOTE}")
+    for note in NOTES:
+        print(f"\n{note}")
     return 0
 
 

@@ -1,6 +1,6 @@
 """A whole system, frozen and strict: memory, placement, host, refresh, near-memory units, energy, run.
 
-Every number has a unit and a source: "design Dn" is decision n of this project, "[R]" is recalled from the
+Every number has a unit and a source: "design Dn" is decision n of docs/decisions.md, "[R]" is recalled from the
 RecNMP paper (Ke et al., ISCA 2020) and not re-read, "[P]" is in its abstract or summaries.
 Clocks are always DRAM command clocks (tCK, design D1).
 """
@@ -54,7 +54,9 @@ def _field(
 class Dram(Section):
     """The DRAM devices: a speed bin, an organisation, and single timings that replace those of the bin."""
 
-    timing: str = _field("DDR4_2400R", "speed bin", "name", "[S] as in public RecNMP models")
+    timing: str = _field(
+        "DDR4_2400R", "speed bin", "name", "DDR4-2400 [P/R] RecNMP paper; its bin as in docs/dram.md"
+    )
     organisation: str = _field("DDR4_8Gb_x8", "device density and width", "name", "[P/R] RecNMP paper")
     rule_set: Literal["jedec", "ramulator-2.1"] = _field(
         "jedec", "timing rules; they differ in RD to WR of another rank", "name", "deviation D-1"
