@@ -7,6 +7,7 @@ at most 8 M lookups, so that both ends can stream.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,12 @@ def write(path: Path, header: Header, pieces: Iterable[Piece]) -> None:
     """Write pieces, given in stored order, as one file; memory holds one row group at a time."""
     schema = _schema(header.weighted)
     words = ["batch", "table", "sample"]
-    with pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=words) as writer:
+    with (
+        path.open("wb") as stream,
+        pq.ParquetWriter(
+            stream, schema, compression="zstd", use_dictionary=words, write_page_checksum=True
+        ) as writer,
+    ):
         group: list[Piece] = []
         lookups = bags = 0
         for piece in pieces:
@@ -73,7 +79,15 @@ def _gathered(arrays: list[Any]) -> Any:
 def open_parquet(path: Path) -> Any:
     """The file opened by pyarrow. Raises RecnmpError on a truncated or damaged one."""
     try:
-        return pq.ParquetFile(path)
+        os.fspath(path).encode()
+    except UnicodeEncodeError:  # a name that is no UTF-8: pyarrow takes the open file
+        return _opened(path, path.open("rb"))
+    return _opened(path, path)
+
+
+def _opened(path: Path, file: Any) -> Any:
+    try:
+        return pq.ParquetFile(file, page_checksum_verification=True)
     except (pa.ArrowException, OSError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise RecnmpError(f"{path}: is a truncated or damaged Parquet file: {reason}") from error
@@ -144,7 +158,7 @@ class _Cursor:
                     f"{self.path}: row {self.row + at}: {weight_lengths[at]} weights "
                     f"for {lengths[at]} lookups"
                 )
-        places = [table[name].to_numpy().astype(np.int64) for name in ("batch", "table", "sample")]
+        places = [self._numbers(table[name], name) for name in ("batch", "table", "sample")]
         ends = np.zeros(len(lengths) + 1, dtype=np.int64)
         np.cumsum(lengths, out=ends[1:])
         done = 0
@@ -177,14 +191,26 @@ class _Cursor:
     def _bags(self) -> int:
         return sum(self.header.batch_sizes) * len(self.header.tables)
 
+    def _numbers(self, column: Any, name: str) -> Int64:
+        array = column.combine_chunks()
+        if array.null_count:
+            raise RecnmpError(f"{self.path}: row {self.row + _first_null(array)}: {name} is missing")
+        numbers: Int64 = array.to_numpy().astype(np.int64)
+        return numbers
+
     def _lists(self, column: Any, name: str) -> tuple[Int64, Any]:
         array = column.combine_chunks()
         values = array.flatten()
-        if array.null_count or values.null_count:
-            raise RecnmpError(
-                f"{self.path}: column {name!r} holds nulls near row {self.row}, allowed are none"
-            )
-        return array.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64), values.to_numpy()
+        lengths: Int64 = array.value_lengths().fill_null(0).to_numpy().astype(np.int64)
+        if array.null_count:
+            at = self.row + _first_null(array)
+            raise RecnmpError(f"{self.path}: row {at}: {name} holds nulls: no list, allowed is an empty one")
+        if values.null_count:
+            ends, at = np.cumsum(lengths), _first_null(values)
+            row = int(np.searchsorted(ends, at, side="right"))
+            place = f"row {self.row + row}, position {at - int(ends[row] - lengths[row])}"
+            raise RecnmpError(f"{self.path}: {place}: {name} holds nulls, allowed are none")
+        return lengths, values.to_numpy()
 
     def _check_places(self, places: list[Int64], size: int) -> None:
         bag = self.bag + np.arange(len(places[0]))
@@ -197,3 +223,7 @@ class _Cursor:
                     f"{self.path}: row {self.row + at}: {name} is {found[at]}, expected is {want[at]} "
                     "(one row a bag, sorted by batch, table, sample)"
                 )
+
+
+def _first_null(array: Any) -> int:
+    return int(np.argmax(array.is_null().to_numpy(zero_copy_only=False)))
