@@ -27,7 +27,9 @@ def locality_figure(info: Mapping[str, Any], title: str) -> Figure:
     _draw_histogram(histogram, info)
     lookups, rows = f"{info['lookups']:,}", f"{info['rows_touched']:,}"
     figure.suptitle(
-        f"{title}: {lookups} lookups of {rows} rows, {info['order']} by {info['order']}", fontsize=12
+        f"{title}: {lookups} lookups of {rows} rows, {info['order']} by {info['order']}",
+        fontsize=12,
+        parse_math=False,  # a file's name may hold dollars
     )
     return figure
 

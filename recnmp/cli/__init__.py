@@ -117,9 +117,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if argv is None else argv)
     words = [word for word in given if word != "--debug"]
     debug = len(words) < len(given)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # names of files and columns are shown in any locale, as escapes where it lacks their letters
-        sys.stdout.reconfigure(errors="backslashreplace")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # names of files and columns are shown in any locale, as escapes where it lacks their letters
+            stream.reconfigure(errors="backslashreplace")
     try:
         with _orderly_end():
             args = _parse(words, debug)

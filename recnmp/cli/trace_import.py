@@ -127,7 +127,8 @@ def _import(args: argparse.Namespace) -> int:
 def _refuse(path: Path, args: argparse.Namespace, names: tuple[str, ...], what: str) -> None:
     """Raises RecnmpError on the first of these options that was given."""
     for name in names:
-        if getattr(args, name) not in (None, [], (), False):
+        value = getattr(args, name)
+        if not (value is None or value is False or value in ([], ())):  # 0 is a value
             raise RecnmpError(f"{path}: --{name.replace('_', '-')} is for {what}")
 
 

@@ -162,7 +162,7 @@ def _count(layout: Layout, bags: int, what: str, more: int) -> str:
         return f"there are {bags + more} {what}, allowed is {allowed}"
     if not layout.step:
         return f"{bags} bags but no tables"
-    said = f"{bags} bags ({bags + more} {what})"
     return (
-        f"{said}, allowed is a multiple of {layout.multiple()}{' bags, and one offset more' if more else ''}"
+        f"there are {bags + more} {what} ({bags} bags), allowed is a multiple of {layout.multiple()}"
+        f"{', and one' if more else ''}"
     )
