@@ -25,7 +25,13 @@ $(VENV)/.deps: pyproject.toml
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' > $(VENV)/build-requires.txt
 	@$(PIP) install -r $(VENV)/build-requires.txt
-	@$(PIP) install --no-build-isolation -e ".[dev]"
+	@$(PIP) install --no-build-isolation -e .
+	@touch $@
+
+# What tests and checks need beside the package; a demo does without.
+$(VENV)/.dev: $(VENV)/.deps
+	@$(BIN)/python -c 'import tomllib; extras = tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]; print(*(need for extra in extras.values() for need in extra if not need.startswith("recnmp[")), sep="\n")' > $(VENV)/dev-requires.txt
+	@$(PIP) install -r $(VENV)/dev-requires.txt
 	@touch $@
 
 $(BUILT): $(VENV)/.deps setup.py $(KERNELS)
@@ -49,10 +55,10 @@ demo: build  ## from a trace to the picture: a production-like trace, then an im
 	$(BIN)/recnmp trace info out/demo/log.parquet
 	$(BIN)/recnmp simulate out/demo/log.parquet --out out/demo/log
 
-test: build  ## the daily test suite
+test: build $(VENV)/.dev  ## the daily test suite
 	$(BIN)/python -m pytest -q -m "not slow"
 
-test-all: build  ## the daily suite and the slow tests
+test-all: build $(VENV)/.dev  ## the daily suite and the slow tests
 	$(BIN)/python -m pytest -q
 
 # In a copy with an environment of its own, so that the optimised build stays as it is.
@@ -63,17 +69,17 @@ debug-test:  ## the whole suite on kernels with bounds checks
 	@tar -cf - --exclude=./.git --exclude=./.venv --exclude=./build --exclude=./out --exclude='*.so' --exclude='*.egg-info' . | tar -xf - -C $(DEBUG_COPY)
 	@RECNMP_SHARED="$${RECNMP_SHARED:-$(CURDIR)/../shared}" $(MAKE) --no-print-directory -C $(DEBUG_COPY) VENV=.venv RECNMP_DEBUG=1 test-all
 
-lint: build  ## ruff, its formatter and cython-lint
+lint: build $(VENV)/.dev  ## ruff, its formatter and cython-lint
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check .
 	PATH="$$(cd $(BIN) && pwd):$$PATH" cython-lint recnmp/kernels
 
-format: build  ## let ruff sort imports and lay out the code
+format: build $(VENV)/.dev  ## let ruff sort imports and lay out the code
 	$(BIN)/python -m ruff check --fix-only .
 	$(BIN)/python -m ruff format .
 
 # Type and layer checkers do not follow the folder mapping of an editable install: they see this tree.
-tree: build
+tree: build $(VENV)/.dev
 	@$(BIN)/python tests/checked_tree.py build/tree >/dev/null
 
 types: tree  ## mypy --strict

@@ -1,4 +1,4 @@
-"""Dynamic energy: counts times the energy of an event (machine.md section 5).
+"""Dynamic energy: counts times the energy of an event (docs/measures.md).
 
 No background and no refresh energy: REF commands, and the PREA before them, are charged to nobody.
 """

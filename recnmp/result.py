@@ -33,7 +33,7 @@ class Result:
         config: the system, resolved.
         batches, lookups, useful_bytes: of the counted batches.
         clocks: from the offer of the first counted batch to the end of the last one.
-        latencies: clocks of each counted batch (machine.md section 5); empty in stream mode.
+        latencies: clocks of each counted batch (docs/measures.md); empty in stream mode.
         counters: what the engine counted (recnmp.stats.COUNTERS).
         baseline: name of the run that speed-up and saving are relative to (its own name for a baseline);
             None if it ran alone.
@@ -164,11 +164,15 @@ class Comparison:
             },
         }
 
+    def text(self) -> str:
+        """The document as it is written: keys sorted, no NaN or infinity."""
+        return json.dumps(self.as_json(), indent=1, sort_keys=True, allow_nan=False) + "\n"
+
     def save(self, path: Path) -> None:
         """Write the document; the file is whole or not there."""
-        text = json.dumps(self.as_json(), indent=1, sort_keys=True, allow_nan=False)
+        text = self.text()
         with replacing(path) as temporary:
-            temporary.write_text(text + "\n", encoding="utf-8")
+            temporary.write_text(text, encoding="utf-8")
 
 
 def describe_trace(workload: Workload, name: str) -> dict[str, Any]:

@@ -172,7 +172,7 @@ def latency(clocks: Sequence[int] | npt.NDArray[np.int64]) -> Latency:
 
 
 def ceilings(config: SystemConfig, counters: Mapping[str, int]) -> dict[str, int]:
-    """Least clocks of a run, from its own counts (machine.md section 3); no run is ever below one of them.
+    """Least clocks of a run, from its own counts (docs/measures.md); no run is ever below one of them.
 
     Args:
         config: the system.

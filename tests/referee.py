@@ -1,4 +1,4 @@
-"""Brute-force referee of DRAM command logs: reads only the rule rows and the log (validation.md, item 1).
+"""Brute-force referee of DRAM command logs: reads only the rule rows and the log.
 
 It shares no code with the kernels. `check` raises AssertionError with the first fault it finds, saying which
 command broke which rule. For each row and place it keeps the clocks of the last w preceding commands only,
@@ -79,10 +79,12 @@ def check(
         assert last_clk.get(key, -1) < clk, f"{say(command)}: second command on one clock"
         last_clk[key] = clk
         banks.place(command)
+        place = command[2:5]
+        parts = ((), (rank,), tuple(place[:2]), tuple(place))
         for row in asks[code]:
-            row.ask(command)
+            row.ask(command, parts[row.parts])
         for row in notes[code]:
-            row.note(command)
+            row.note(clk, parts[row.parts])
         banks.follow(command)
         if bus is not None:
             bus.follow(command)
@@ -97,36 +99,38 @@ class _RowState:
     """Clocks of the last `window` preceding commands of one row, by place."""
 
     def __init__(self, rule: Rule) -> None:
-        self.rule = rule
-        self.stop = 2 + _PARTS[rule.level]
+        self.rule, self.clocks, self.window = rule, rule.clocks, rule.window
+        self.parts = _PARTS[rule.level]
         self.elsewhere = rule.level == "other_ranks"
-        self.past: dict[tuple[int, ...], deque[int]] = {}
+        # the w-th last clock by place, and with a window above 1 the ones after it
+        self.counts: dict[tuple[int, ...], int] = {}
+        self.later: dict[tuple[int, ...], deque[int]] = {}
 
-    def ask(self, command: Sequence[int]) -> None:
-        here = tuple(command[2 : self.stop])
+    def ask(self, command: Sequence[int], here: tuple[int, ...]) -> None:
         if not self.elsewhere:
-            clocks = self.past.get(here)
-            if clocks is not None:
-                self._compare(command, clocks)
+            clk = self.counts.get(here)
+            if clk is not None and command[0] < clk + self.clocks:
+                self._reject(command, clk)
             return
-        for there, clocks in self.past.items():
-            if there != here:
-                self._compare(command, clocks)
+        for there, clk in self.counts.items():
+            if there != here and command[0] < clk + self.clocks:
+                self._reject(command, clk)
 
-    def _compare(self, command: Sequence[int], clocks: deque[int]) -> None:
+    def _reject(self, command: Sequence[int], clk: int) -> None:
         rule = self.rule
-        if len(clocks) == rule.window and command[0] < clocks[0] + rule.clocks:
-            raise AssertionError(
-                f"{say(command)}: too early by rule {rule.name!r} ({rule.level}, {rule.clocks} clocks, "
-                f"window {rule.window}) after clk {clocks[0]}, legal from {clocks[0] + rule.clocks}"
-            )
+        raise AssertionError(
+            f"{say(command)}: too early by rule {rule.name!r} ({rule.level}, {rule.clocks} clocks, "
+            f"window {rule.window}) after clk {clk}, legal from {clk + rule.clocks}"
+        )
 
-    def note(self, command: Sequence[int]) -> None:
-        here = tuple(command[2 : self.stop])
-        clocks = self.past.get(here)
-        if clocks is None:
-            clocks = self.past[here] = deque(maxlen=self.rule.window)
-        clocks.append(command[0])
+    def note(self, clk: int, here: tuple[int, ...]) -> None:
+        if self.window == 1:
+            self.counts[here] = clk
+            return
+        later = self.later.setdefault(here, deque())
+        later.append(clk)
+        if len(later) == self.window:
+            self.counts[here] = later.popleft()
 
 
 class _Banks:
@@ -181,7 +185,7 @@ class _DataBus:
 
     def __init__(self, timing: Bus, shared: bool) -> None:
         self.timing, self.shared = timing, shared
-        self.bursts: dict[int, deque[tuple[int, str]]] = {}
+        self.bursts: dict[int, deque[tuple[int, Sequence[int]]]] = {}
 
     def follow(self, command: Sequence[int]) -> None:
         code = command[1]
@@ -189,13 +193,13 @@ class _DataBus:
             return
         begin = command[0] + (self.timing.nCL if code in (RD, RDA) else self.timing.nCWL)
         bursts = self.bursts.setdefault(0 if self.shared else command[2], deque(maxlen=8))
-        # a WR may overtake the data of an earlier RD by at most CL - CWL clocks: a few bursts back is enough
-        for other, what in bursts:
-            if abs(other - begin) < self.timing.nBL:
+        # a WR's data may begin before those of an earlier RD, by CL - CWL at most: few bursts back suffice
+        for other, before in bursts:
+            if -self.timing.nBL < other - begin < self.timing.nBL:
                 raise AssertionError(
-                    f"{say(command)}: data from clk {begin} overlap the burst from clk {other} of {what}"
+                    f"{say(command)}: data from clk {begin} overlap those from clk {other} of {say(before)}"
                 )
-        bursts.append((begin, say(command)))
+        bursts.append((begin, command))
 
 
 class _Refreshes:

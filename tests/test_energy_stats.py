@@ -24,7 +24,7 @@ from recnmp.stats import (
     with_totals,
 )
 
-# By hand (machine.md section 5): 64-byte rows of 16 floats, pooling 80, unweighted, no row hits.
+# By hand: 64-byte rows of 16 floats, pooling 80, unweighted, no row hits.
 LOOKUPS, POOLING, ELEMENTS = 8000, 80, 16
 
 
@@ -166,7 +166,7 @@ def test_latency_of_no_batch_is_nothing() -> None:
 
 
 def test_ceilings_by_hand() -> None:
-    """Ceilings of machine.md section 3: 64-byte vectors of distinct rows, pooling 80, 4 DIMMs of 2 ranks."""
+    """Ceilings by hand: 64-byte vectors of distinct rows, pooling 80, 4 DIMMs of 2 ranks."""
     ranks, lookups = 8, 80_000
     each = lookups // ranks
     counters = {

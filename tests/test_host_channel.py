@@ -23,7 +23,7 @@ from recnmp.validate import load_cases, validate_case
 HERE = Path(__file__).parent
 SHARED = Path(os.environ.get("RECNMP_SHARED", HERE.parent.parent / "shared"))
 TWO_RANKS = channel_preset("ddr4-2400-2rank")
-LAWS = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+LAWS = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 
 
 def random_reads(n: int, config: ChannelConfig, seed: int = 1) -> Any:

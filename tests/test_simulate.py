@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -303,3 +304,14 @@ def test_empty_traces_give_nothing_rather_than_nan() -> None:
             assert run["energy_saving"] is None
             assert run["energy_pj"]["activate"] == 0
             assert run["clocks"] == 0
+
+
+def test_a_figure_that_fails_leaves_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from recnmp.analysis import summary_plot
+
+    from recnmp.cli import main
+
+    trace(1).save(tmp_path / "t.npz")
+    monkeypatch.setattr(summary_plot, "draw", lambda *_: (_ for _ in ()).throw(RecnmpError("no figure")))
+    assert main(["simulate", str(tmp_path / "t.npz"), "--out", str(tmp_path / "out")]) == 2
+    assert list((tmp_path / "out").iterdir()) == []

@@ -217,7 +217,7 @@ _LAYERS = st.fixed_dictionaries(
         "dram": st.fixed_dictionaries({"overrides": st.dictionaries(st.just("nFAW"), st.integers(16, 64))}),
         "host": st.fixed_dictionaries({}, optional={"outstanding": st.integers(1, 100)}),
         "nmp": st.fixed_dictionaries({"window": st.integers(1, 64), "skip_full_rank": st.booleans()}),
-        "energy": st.fixed_dictionaries({"fp_add_pj": st.floats(0, 1e12), "command_io": st.booleans()}),
+        "energy": st.fixed_dictionaries({"fp_add_pj": st.floats(0, 1e9), "command_io": st.booleans()}),
     }
 )
 
@@ -280,3 +280,25 @@ def test_list_names_the_presets(capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_adder_slower_than_bursts_come_is_refused() -> None:
     with pytest.raises(RecnmpError, match=r"nmp\.accumulate = 5: at most nCCDS = 4"):
         SystemConfig.model_validate({"nmp": {"accumulate": 5}})
+
+
+@pytest.mark.parametrize("value", ["1e10", "-1.0", "inf", "nan"])
+def test_energies_are_finite_and_bounded(value: str) -> None:
+    with pytest.raises(RecnmpError, match=r"energy\.activate_pj = "):
+        load_system("host", settings=[parse_setting(f"energy.activate_pj={value}", ["host"])])
+
+
+@pytest.mark.parametrize(
+    "key", ["memory.dimms=1", "placement.seed=64", "run.mode=stream", "refresh.enabled=false"]
+)
+def test_the_baseline_has_its_systems_memory(
+    key: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["simulate", str(tmp_path / "none.npz"), "--set", f"host.{key}"]) == 2
+    assert "the baseline has its system's" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["rate", "tCK_ps", "nBL"])
+def test_what_the_speed_bin_fixes_is_not_overridden(name: str) -> None:
+    with pytest.raises(RecnmpError, match=f"timing {name} = 5: belongs to the speed bin"):
+        SystemConfig.model_validate({"dram": {"overrides": {name: 5}}})

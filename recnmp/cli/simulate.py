@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -75,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
         )
     _write(comparison, document_path, figure_path)
     if args.json:
-        print(json.dumps(comparison.as_json(), indent=1, sort_keys=True, allow_nan=False))
+        print(comparison.text(), end="")
         return 0
     table = import_module("recnmp.analysis.summary_table")
     print(table.render(comparison.as_json()))
@@ -89,16 +88,17 @@ def _baseline(settings: list[Setting], system: SystemConfig) -> SystemConfig:
 
 
 def _write(comparison: Comparison, document: Path, figure: Path) -> None:
-    """Both files, each whole or not there; the figure first, so that a result always has its figure."""
+    """Both files or neither: they are made beside their places, and put there when both are whole."""
+    text = comparison.text()
     try:
         document.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RecnmpError(f"{document.parent}: cannot be made: {error.strerror}") from None
     # adapters out are reached by name, so that nothing below imports upward
     plot = import_module("recnmp.analysis.summary_plot")
-    with replacing(figure) as temporary:
-        plot.draw(comparison.as_json(), temporary, FIGURE_MARK)
-    comparison.save(document)
+    with replacing(document) as new_document, replacing(figure) as new_figure:
+        new_document.write_text(text, encoding="utf-8")
+        plot.draw(comparison.as_json(), new_figure, FIGURE_MARK)
 
 
 @contextmanager

@@ -56,6 +56,13 @@ def chosen_systems(
     # of preset files under their own name and under that of the file
     known = [*names, *(str(system_layer(name).values["name"]) for name in names), BASELINE]
     settings = [parse_setting(words, dict.fromkeys(known)) for words in args.settings]
+    for setting in settings:
+        if setting.system == BASELINE and BASELINE not in names and setting.path[0] not in ("host", "energy"):
+            key = ".".join(setting.path)
+            raise RecnmpError(
+                f"{setting.source}: the baseline has its system's {setting.path[0]} (D14); --set {key}=... "
+                "changes both"
+            )
     systems = [load_system(name, overlays, settings) for name in names]
     if not any(system.kind == "nmp" for system in systems):
         for setting in settings:

@@ -15,7 +15,7 @@ from ..errors import RecnmpError
 from .dram import ChannelConfig, Organisation, Timing, nearest, organisation_preset, timing_preset
 from .order import check_mapping
 
-TAGS = 16  # partial sums of a rank-NMP: PsumTag has 4 bits (machine.md section 2)
+TAGS = 16  # partial sums of a rank-NMP: PsumTag has 4 bits ([R] RecNMP paper)
 PAGE_BYTES = 4096
 BURST_BYTES = 64
 # Widths of the address in an NMP instruction (design D8), as largest counts.
@@ -39,10 +39,8 @@ def _field(
 class Dram(Section):
     """The DRAM devices: a speed bin, an organisation, and single timings that replace those of the bin."""
 
-    timing: str = _field("DDR4_2400R", "speed bin", "name", "[S] machine.md section 3")
-    organisation: str = _field(
-        "DDR4_8Gb_x8", "device density and width", "name", "[P/R] machine.md section 3"
-    )
+    timing: str = _field("DDR4_2400R", "speed bin", "name", "[S] as in public RecNMP models")
+    organisation: str = _field("DDR4_8Gb_x8", "device density and width", "name", "[P/R] RecNMP paper")
     rule_set: Literal["jedec", "ramulator-2.1"] = _field(
         "jedec", "timing rules; they differ in RD to WR of another rank", "name", "deviation D-1"
     )
@@ -56,6 +54,10 @@ class Dram(Section):
         for name, value in overrides.items():
             if name not in Timing.model_fields:
                 raise RecnmpError(f"unknown timing '{name}', {nearest(name, Timing.model_fields)}")
+            if name in ("rate", "tCK_ps", "nBL"):
+                raise RecnmpError(
+                    f"timing {name} = {value}: belongs to the speed bin, choose another with dram.timing"
+                )
             if value < 0:
                 raise RecnmpError(f"timing {name} = {value}: must be at least 0")
         return dict(overrides)
@@ -78,9 +80,9 @@ class Dram(Section):
 class Memory(Section):
     """Geometry: all ranks of a channel are numbered through, rank = DIMM * ranks_per_dimm + rank in DIMM."""
 
-    channels: int = _field(1, "independent channels", "channels", "[P] machine.md section 3", 1, 64)
-    dimms: int = _field(4, "DIMMs of a channel", "DIMMs", "[P] machine.md section 3", 1, 64)
-    ranks_per_dimm: int = _field(2, "ranks of a DIMM", "ranks", "[P] machine.md section 3", 1, 64)
+    channels: int = _field(1, "independent channels", "channels", "[P] RecNMP paper", 1, 64)
+    dimms: int = _field(4, "DIMMs of a channel", "DIMMs", "[P] RecNMP paper", 1, 64)
+    ranks_per_dimm: int = _field(2, "ranks of a DIMM", "ranks", "[P] RecNMP paper", 1, 64)
 
     @property
     def ranks(self) -> int:
@@ -95,13 +97,13 @@ class PlacementRules(Section):
         "skylake",
         "physical address to DRAM address: skylake, or an order such as RoBaRaCoCh",
         "name",
-        "[P/R] machine.md section 3",
+        "[P/R] RecNMP paper",
     )
     pages: Literal["sequential", "random", "coloured"] = _field(
         "random",
         "physical 4 KiB page of a logical one; coloured binds a table to a rank",
         "name",
-        "[R] machine.md section 2",
+        "[R] RecNMP paper",
     )
     seed: int = _field(1, "seed of the random pages", "-", "user", 0, (1 << 63) - 1)
     stride: Literal["packed", "aligned"] = _field(
@@ -117,10 +119,8 @@ class PlacementRules(Section):
 class Host(Section):
     """The host's memory controller and its source of reads."""
 
-    read_queue: int = _field(32, "read queue of a channel", "entries", "[P/R] machine.md section 3", 1, 4096)
-    write_queue: int = _field(
-        32, "write queue of a channel", "entries", "[P/R] machine.md section 3", 1, 4096
-    )
+    read_queue: int = _field(32, "read queue of a channel", "entries", "[P/R] RecNMP paper", 1, 4096)
+    write_queue: int = _field(32, "write queue of a channel", "entries", "[P/R] RecNMP paper", 1, 4096)
     outstanding: int | None = _field(
         None, "reads in flight on a channel; none: bounded by the queue", "reads", "design D14", 1
     )
@@ -191,38 +191,44 @@ class Nmp(Section):
         return self.packets_in_flight or TAGS // self.poolings_per_packet
 
 
+_MOST_PJ = 1e9  # far above any real event, far below what sums of events could overflow
+
+
 class EnergyTable(Section):
     """Energy of an event (dynamic energy only; no background, no refresh)."""
 
-    activate_pj: float = _field(2100.0, "one ACT of a rank", "pJ", "[R] machine.md section 3", 0)
-    read_pj_per_bit: float = _field(14.0, "data read from a rank", "pJ/bit", "[R] machine.md section 3", 0)
-    write_pj_per_bit: float = _field(14.0, "data written to a rank", "pJ/bit", "[R] machine.md section 3", 0)
+    activate_pj: float = _field(2100.0, "one ACT of a rank", "pJ", "[R] RecNMP paper", 0, _MOST_PJ)
+    read_pj_per_bit: float = _field(14.0, "data read from a rank", "pJ/bit", "[R] RecNMP paper", 0, _MOST_PJ)
+    write_pj_per_bit: float = _field(
+        14.0, "data written to a rank", "pJ/bit", "[R] RecNMP paper", 0, _MOST_PJ
+    )
     io_pj_per_bit: float = _field(
-        22.0, "a bit that crosses the channel", "pJ/bit", "[R] machine.md section 3", 0
+        22.0, "a bit that crosses the channel", "pJ/bit", "[R] RecNMP paper", 0, _MOST_PJ
     )
     buffer_io_pj_per_bit: float = _field(
         0.0,
         "a bit from a DRAM device to the DIMM's buffer chip, near memory",
         "pJ/bit",
-        "unsourced, hence 0 (machine.md section 5)",
+        "unsourced, hence 0 (docs/measures.md)",
         0,
+        _MOST_PJ,
     )
     rank_cache_pj: float = _field(
-        50.0, "one probe or fill of a RankCache", "pJ", "[R] machine.md section 3", 0
+        50.0, "one probe or fill of a RankCache", "pJ", "[R] RecNMP paper", 0, _MOST_PJ
     )
-    fp_add_pj: float = _field(7.89, "one FP32 addition", "pJ", "[R] machine.md section 3", 0)
-    fp_mul_pj: float = _field(25.2, "one FP32 multiplication", "pJ", "[R] machine.md section 3", 0)
+    fp_add_pj: float = _field(7.89, "one FP32 addition", "pJ", "[R] RecNMP paper", 0, _MOST_PJ)
+    fp_mul_pj: float = _field(25.2, "one FP32 multiplication", "pJ", "[R] RecNMP paper", 0, _MOST_PJ)
     command_io: bool = _field(
         True,
         "commands and instructions that cross the channel are charged, on both sides",
         "-",
-        "machine.md section 5",
+        "docs/measures.md",
     )
-    instruction_bits: int = _field(79, "an NMP instruction", "bits", "[R] machine.md section 2", 1)
+    instruction_bits: int = _field(79, "an NMP instruction", "bits", "[R] RecNMP paper", 1, 1024)
     offset_instruction_bits: int = _field(
-        83, "an NMP instruction with ByteOffset (stride no multiple of 64)", "bits", "design D8", 1
+        83, "an NMP instruction with ByteOffset (stride no multiple of 64)", "bits", "design D8", 1, 1024
     )
-    host_command_bits: int = _field(24, "a DDR command of the host", "bits", "machine.md section 5", 1)
+    host_command_bits: int = _field(24, "a DDR command of the host", "bits", "docs/measures.md", 1, 1024)
 
 
 class Run(Section):
@@ -232,7 +238,7 @@ class Run(Section):
         "closed",
         "closed: a batch is offered when the one before has ended; stream: back to back",
         "name",
-        "machine.md section 5",
+        "docs/measures.md",
     )
 
 

@@ -1,10 +1,10 @@
 # What each bank could do next, and when a look at it is worth while.
 #
 # A bank has at most one candidate of each kind in each queue: the oldest request of that kind. When it is
-# proposed, the clock at which the rules of its bank have run out is known. A look compares the banks whose rank
-# allows the command by age, and asks the bank group about the oldest ready one only. `look_at` is never later
-# than the first clock at which a field can have something ready: commands only push clocks back, so it stays
-# true until a new candidate lowers it.
+# proposed, the clock at which the rules of its bank have run out is known. A look compares the banks whose
+# rank allows the command by age, and asks the bank group about the oldest ready one only. `look_at` is never
+# later than the first clock at which a field can have something ready: commands only push clocks back, so it
+# stays true until a new candidate lowers it.
 #
 # Sets of banks are bits of a word. A word holds as many whole ranks as fit in 64 bits.
 
@@ -27,7 +27,7 @@ cdef enum:
 cdef extern from *:
     """
     #define lowest_bit(mask) __builtin_ctzll(mask)
-    #define FAR_CLOCK (INT64_MAX / 2)
+    #define FAR_CLOCK (INT64_MAX / 2)   /* 2^62 - 1: all ones */
     """
     int lowest_bit(uint64_t mask) noexcept nogil
     const int64_t FAR_CLOCK
@@ -75,9 +75,9 @@ cdef inline void propose(
     cdef Field* field = field_of(c, queue, kind, c.word_of[bank])
     cdef Candidate* candidate = &c.candidates[bank * N_FIELDS + queue * 4 + kind]
     cdef int64_t first = c.device.by_bank[bank * N_COMMANDS + command]
+    first = max(first, clk)
     candidate.age, candidate.ripe_clk = age, first
     field.banks |= c.bit_of[bank]
-    first = max(first, clk)
     field.look_at = min(field.look_at, first)
     if kind == ACTIVE:
         c.active_look_at = min(c.active_look_at, first)
@@ -95,21 +95,23 @@ cdef inline int column_command(int queue) noexcept nogil:
 
 
 cdef inline void find(Candidates c, int queue, int kind, int word, int64_t clk, Found* found) noexcept nogil:
-    """Find the oldest ready candidate of a kind in a word, if it is older than what was found; renew look_at."""
+    """Find a word's oldest ready candidate of a kind, if it is older than what was found; renew look_at."""
     cdef Field* field = field_of(c, queue, kind, word)
     cdef int command = ACT if kind == ROW else column_command(queue)
     cdef const Candidate* candidates = &c.candidates[word * c.word_banks * N_FIELDS + queue * 4 + kind]
     # PRE obeys its bank alone
     cdef uint64_t free = ~c.closed[word] if kind == ROW else 0
     cdef uint64_t bound = field.banks & ~free, allowed = 0, rest
-    cdef int64_t first, age, best_age, look = FAR_CLOCK
+    cdef int64_t first, age, late, ripe, best_age, look = FAR_CLOCK
     cdef int rank, bank, best, ready
     for rank in range(c.first_rank[word], c.first_rank[word + 1]):
         first = rank_earliest(c.device, command, rank)
         rest = bound & c.rank_bits[rank]
-        allowed |= rest if first <= clk else 0
-        first = first if first > clk else FAR_CLOCK
-        look = min(look, first if rest else FAR_CLOCK)
+        # masks of all ones or none where a jump would often be mispredicted
+        late = -<int64_t>(first > clk)
+        allowed |= rest & ~late
+        late &= -<int64_t>(rest != 0)
+        look = min(look, (first & late) | (FAR_CLOCK & ~late))
     allowed |= field.banks & free
     while True:
         best = ready = 0
@@ -119,9 +121,11 @@ cdef inline void find(Candidates c, int queue, int kind, int word, int64_t clk, 
             bank = lowest_bit(rest)
             rest &= rest - 1
             first = candidates[bank * N_FIELDS].ripe_clk
-            age = candidates[bank * N_FIELDS].age if first <= clk else FAR_CLOCK
-            ready += first <= clk
-            look = min(look, first if first > clk else FAR_CLOCK)
+            age = candidates[bank * N_FIELDS].age
+            ripe = -<int64_t>(first <= clk)
+            ready -= <int>ripe
+            age |= ~ripe & FAR_CLOCK
+            look = min(look, first | (ripe & FAR_CLOCK))
             best = bank if age < best_age else best
             best_age = min(age, best_age)
         if ready == 0:

@@ -10,7 +10,7 @@ import numpy as np
 from .dimm_nmp cimport DimmNmp
 from .rank_nmp cimport RankNmp
 from .vocabulary cimport CONFIG, END, GROUPS, LOOKUP, NEVER, TAGS, Instruction, ResultBurst, Sent
-from .vocabulary import burst_dtype, sent_dtype
+from .vocabulary import burst_dtype, instruction_dtype, sent_dtype
 
 cdef enum:
     NOBODY = -2
@@ -60,6 +60,7 @@ cdef class Channel:
         self.now = 0
         self.last_crossed = 0
         self.packet_log = np.zeros((0, 3), np.int64)
+        self.stream = np.zeros(0, instruction_dtype)
         self.counters = np.zeros(N_CHANNEL_COUNTERS, np.int64)
 
     def run(
@@ -92,7 +93,12 @@ cdef class Channel:
                 )
 
     def offer(self, Instruction[::1] stream, int64_t start_clk, bint logging=False):
-        """Hand the host the packets of a batch, as `run` does; all of the batch before must have been sent."""
+        """Hand the host the packets of a batch, as `run` does.
+
+        Raises ValueError for a stream that is no sequence of packets, or if the batch before is not all sent.
+        """
+        if self.position < self.stream.shape[0]:
+            raise ValueError(f"{self.stream.shape[0] - self.position} instructions of the batch before are not sent yet")
         self._check(stream)
         self.stream = stream
         self.sent = np.zeros(stream.shape[0], np.uint8)

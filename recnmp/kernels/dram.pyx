@@ -102,7 +102,7 @@ cdef class Device:
         return group, group * self.banks + bank
 
     def earliest(self, int command, int rank, int bankgroup=0, int bank=0):
-        """First clock at which the rules allow `command` at a place; negative if nothing was issued before."""
+        """First clock at which the rules allow `command` at a place; negative if no command bears on it."""
         group, flat = self._place(command, rank, bankgroup, bank)
         return earliest(self, command, rank, group, flat)
 

@@ -3,7 +3,9 @@
 from libc.stdint cimport int32_t, int64_t
 
 from .candidates cimport Candidates
+from .command_log cimport CommandLog
 from .dram cimport Device
+from .read_window cimport ReadWindow
 from .request_queues cimport RequestQueues
 
 cdef class HostController:
@@ -12,15 +14,12 @@ cdef class HostController:
     cdef Candidates candidates
     cdef RequestQueues queues
     cdef int ranks, rank_banks, n_banks
-    cdef int32_t[::1] active          # by bank: the request for which it was opened, NONE if it has been served
+    cdef int32_t[::1] active          # by bank: the request it was opened for, NONE once served
     cdef int32_t[::1] hit, conflict   # [queue * n_banks + bank]: oldest waiting for the open row, for another
     cdef int32_t[::1] active_count    # by rank
     cdef bint write_mode
     cdef int64_t read_latency, write_latency
-    # reads between acceptance and last datum, when limited
-    cdef int64_t outstanding, in_flight
-    cdef int64_t[::1] arrivals        # ring of clocks of last data, in order
-    cdef int64_t arrivals_head, arrivals_count
+    cdef ReadWindow window            # outstanding reads
     # refresh
     cdef int64_t refresh_interval, next_refresh, refreshes_due
     cdef int refresh_rank
@@ -31,23 +30,21 @@ cdef class HostController:
     cdef int64_t offer_at             # clock at which to offer the next request
     # observation
     cdef int64_t[::1] counters
-    cdef int64_t[:, ::1] log
-    cdef int64_t logged
-    cdef bint logging
-    cdef list log_parts
+    cdef CommandLog log
 
     cdef bint tick(self) noexcept nogil
     cdef void skip(self, int64_t limit) noexcept nogil
     cdef void decide_write_mode(self) noexcept nogil
     cdef void accept(self) noexcept nogil
     cdef int64_t offer_from(self, int64_t clk) noexcept nogil
-    cdef bint too_many_outstanding(self) noexcept nogil
     cdef void answer_from_write(self, int queue, int32_t write) noexcept nogil
     cdef void wait_in_queue(self, int queue, int32_t bank, int32_t row, int32_t column) noexcept nogil
     cdef bint serve_active(self, int64_t clk) noexcept nogil
     cdef bint serve_refresh(self, int64_t clk) noexcept nogil
     cdef bint serve_waiting(self, int queue, int64_t clk) noexcept nogil
-    cdef void offer(self, int queue, int32_t bank, int kind, int command, int32_t slot, int64_t clk) noexcept nogil
+    cdef void offer(
+        self, int queue, int32_t bank, int kind, int command, int32_t slot, int64_t clk
+    ) noexcept nogil
     cdef void activate(self, int queue, int32_t bank, int64_t clk) noexcept nogil
     cdef void sort_waiting(self, int queue, int32_t bank, int32_t row, int64_t clk) noexcept nogil
     cdef void precharge(self, int queue, int32_t bank, int64_t clk) noexcept nogil
@@ -55,7 +52,7 @@ cdef class HostController:
     cdef void serve_column(self, int queue, int32_t bank, int kind, int32_t s, int64_t clk) noexcept nogil
     cdef void hit_left(self, int queue, int32_t bank, int32_t s) noexcept nogil
     cdef void column_moved(self, int32_t bank, int64_t clk) noexcept nogil
-    cdef void on_its_way(self, int64_t done) noexcept nogil
-    cdef void command(self, int command, int32_t rank, int32_t bank, int32_t row, int32_t column, int64_t clk) noexcept nogil
-    cdef void write_log(self, int command, int32_t rank, int32_t bank, int32_t row, int32_t column, int64_t clk) noexcept nogil
+    cdef void command(
+        self, int command, int32_t rank, int32_t bank, int32_t row, int32_t column, int64_t clk
+    ) noexcept nogil
     cdef bint loop(self, int64_t until, bint skipping) noexcept nogil

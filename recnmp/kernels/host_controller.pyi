@@ -7,10 +7,6 @@ from .dram import Device
 
 COUNTERS: tuple[str, ...]
 
-def first_out_of_range(
-    requests: npt.NDArray[np.int64], highest: npt.NDArray[np.int64]
-) -> tuple[int, int]: ...
-
 class HostController:
     device: Device
     clk: int

@@ -1,6 +1,6 @@
 """The host channel's FR-FCFS controller: open page, read and write queue, refresh; one command a clock.
 
-How a clock goes (golden/README, docs/dram.md), in `tick`:
+How a clock goes (docs/dram.md), in `tick`:
 1. the next request, if its time has come and its queue has room, is accepted; then the clock moves on;
 2. refresh falls due for every rank at multiples of the interval;
 3. the oldest active request that is ready is served, else the head of the due refreshes, else the oldest
@@ -11,18 +11,21 @@ How a clock goes (golden/README, docs/dram.md), in `tick`:
 
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals
-from libc.stdint cimport uint64_t
 
 from .candidates cimport (
     ACTIVE, FAR_CLOCK, HIT, READ_QUEUE, ROW, WRITE_QUEUE, Found, find_active, find_waiting, propose,
     renew_active_look, renew_queue_look, withdraw,
 )
+from .command_log cimport append, is_full
 from .dram cimport ACT, CLOSED, N_COMMANDS, PRE, PREA, RD, REF, WR, issue, rank_earliest
-from .request_queues cimport NONE, Slot, enqueue, find_write, leave, release
+from .read_window cimport has_room, will_end
+from .request_queues cimport NONE, REQUEST_COLUMNS, Slot, enqueue, find_write, leave, release
 
 import numpy as np
 
 from .candidates import Candidates
+from .command_log import CommandLog
+from .read_window import ReadWindow
 from .request_queues import RequestQueues
 
 # Counters: first the commands by code, then what happened to requests.
@@ -60,22 +63,7 @@ cdef enum:  # completion clocks before they are known
     MERGED = -2           # minus the index of the write
 
 cdef enum:
-    LOG_ROWS = 1 << 14
-    COLUMNS = 7           # of a request and of a command in the log
     CHUNK_TICKS = 1 << 20   # ticks between two looks at Ctrl-C
-
-
-def first_out_of_range(const int64_t[:, ::1] requests, const int64_t[::1] highest):
-    """(row, column) of the first request value below 0 or above its column's highest; (-1, -1) if none is."""
-    cdef int64_t row
-    cdef int column
-    with nogil:
-        for row in range(requests.shape[0]):
-            for column in range(COLUMNS):
-                if <uint64_t>requests[row, column] > <uint64_t>highest[column]:
-                    with gil:
-                        return row, column
-    return -1, -1
 
 
 @cython.final
@@ -97,16 +85,13 @@ cdef class HostController:
         self.hit, self.conflict = np.full((2, 2 * self.n_banks), NONE, np.int32)
         self.active_count = np.zeros(self.ranks, np.int32)
         self.read_latency, self.write_latency = read_latency, write_latency
-        self.outstanding = outstanding
-        self.arrivals = np.zeros(outstanding + 1, np.int64)
+        self.window = ReadWindow(outstanding)
         self.refresh_interval = refresh_interval
         self.next_refresh = refresh_interval if refresh_interval else FAR_CLOCK
         self.offer_at = FAR_CLOCK
         self.counters = np.zeros(len(COUNTERS), np.int64)
-        self.logging = logging
-        self.log = np.zeros((LOG_ROWS if logging else 1, COLUMNS), np.int64)
-        self.log_parts = []
-        self.requests = np.zeros((0, COLUMNS), np.int64)
+        self.log = CommandLog(logging)
+        self.requests = np.zeros((0, REQUEST_COLUMNS), np.int64)
         self.done = np.zeros(0, np.int64)
 
     # --- the story of a clock ---
@@ -159,9 +144,9 @@ cdef class HostController:
         cdef int queue = request[1] != 0
         cdef bint full = self.queues.waiting[queue] >= self.queues.capacity[queue]
         cdef int32_t bank, row, column, same = NONE
-        if queue == READ_QUEUE and self.outstanding and self.too_many_outstanding():
-            # with none on its way, the next RD tells
-            self.offer_at = self.arrivals[self.arrivals_head] if self.arrivals_count else FAR_CLOCK
+        if queue == READ_QUEUE and self.window.limit and not has_room(self.window, self.clk):
+            # if no end is known, the next RD tells
+            self.offer_at = self.window.ends[self.window.head] if self.window.known else FAR_CLOCK
             return
         bank = <int32_t>((request[2] * self.device.bankgroups + request[3]) * self.device.banks + request[4])
         row, column = <int32_t>request[5], <int32_t>request[6]
@@ -184,13 +169,6 @@ cdef class HostController:
             return FAR_CLOCK
         return max(self.start + self.requests[self.next_request, 0], clk)
 
-    cdef bint too_many_outstanding(self) noexcept nogil:
-        while self.arrivals_count and self.arrivals[self.arrivals_head] <= self.clk:
-            self.arrivals_head = self.arrivals_head + 1 if self.arrivals_head < self.outstanding else 0
-            self.arrivals_count -= 1
-            self.in_flight -= 1
-        return self.in_flight >= self.outstanding
-
     cdef void answer_from_write(self, int queue, int32_t write) noexcept nogil:
         """Forward the data of a waiting write to a read, or merge a write into it."""
         if queue == READ_QUEUE:
@@ -207,8 +185,8 @@ cdef class HostController:
     cdef void wait_in_queue(self, int queue, int32_t bank, int32_t row, int32_t column) noexcept nogil:
         cdef int32_t s = enqueue(self.queues, queue, bank, row, column, self.next_request, self.clk)
         cdef int place = queue * self.n_banks + bank
-        if queue == READ_QUEUE and self.outstanding:
-            self.in_flight += 1
+        if queue == READ_QUEUE:
+            self.window.under_way += 1
         # what the bank can do changes only if this is the first of its kind
         if self.device.open_row[bank] == CLOSED:
             if self.queues.first[place] == s:
@@ -292,7 +270,7 @@ cdef class HostController:
             self.sort_waiting(1 - queue, bank, request.row, clk)
 
     cdef void sort_waiting(self, int queue, int32_t bank, int32_t row, int64_t clk) noexcept nogil:
-        """After ACT: who waits for the bank is now hit or conflict (no PRE before the active one is served)."""
+        """After ACT: who waits for the bank is now hit or conflict (PRE waits for the active request)."""
         cdef int place = queue * self.n_banks + bank
         cdef int32_t s = self.queues.first[place], hit = NONE, conflict = NONE
         while s != NONE and (hit == NONE or conflict == NONE):
@@ -337,8 +315,9 @@ cdef class HostController:
         self.unfinished -= 1
         if queue == READ_QUEUE:
             self.counters[READ_LATENCY] += done - request.accepted
-            if self.outstanding:
-                self.on_its_way(done)
+            if self.window.limit:
+                will_end(self.window, done)
+                self.offer_at = self.offer_from(clk)
         if kind == ACTIVE:
             withdraw(self.candidates, queue, bank, ACTIVE)
             self.active[bank] = NONE
@@ -371,36 +350,26 @@ cdef class HostController:
                 if self.conflict[place] != NONE and self.active[bank] == NONE:
                     self.offer(queue, bank, ROW, PRE, self.conflict[place], clk)
 
-    cdef void on_its_way(self, int64_t done) noexcept nogil:
-        """A read's last datum will come at `done`: only then it is no longer outstanding."""
-        cdef int64_t place = self.arrivals_head + self.arrivals_count
-        self.arrivals[place if place <= self.outstanding else place - self.outstanding - 1] = done
-        self.arrivals_count += 1
-        self.offer_at = self.offer_from(self.clk)
-
     cdef inline void command(
         self, int command, int32_t rank, int32_t bank, int32_t row, int32_t column, int64_t clk
     ) noexcept nogil:
-        issue(self.device, command, rank, self.candidates.group_of[bank] if bank != NONE else 0, bank, row, clk)
+        cdef int32_t group = self.candidates.group_of[bank] if bank != NONE else NONE
+        issue(self.device, command, rank, group, bank, row, clk)
         self.counters[command] += 1
-        if self.logging:
-            self.write_log(command, rank, bank, row, column, clk)
-
-    cdef void write_log(
-        self, int command, int32_t rank, int32_t bank, int32_t row, int32_t column, int64_t clk
-    ) noexcept nogil:
-        cdef int64_t* line = &self.log[self.logged, 0]
-        self.logged += 1
-        line[0], line[1], line[2], line[3], line[4], line[5], line[6] = clk, command, rank, NONE, NONE, row, column
-        if bank != NONE:
-            line[3] = self.candidates.group_of[bank] - rank * self.device.bankgroups
-            line[4] = bank - self.candidates.group_of[bank] * self.device.banks
+        if self.log.on:
+            if bank == NONE:
+                append(self.log, clk, command, rank, NONE, NONE, row, column)
+            else:
+                append(
+                    self.log, clk, command, rank, group - rank * self.device.bankgroups,
+                    bank - group * self.device.banks, row, column,
+                )
 
     cdef bint loop(self, int64_t until, bint skipping) noexcept nogil:
         """Go on until the batch is finished and `until` is reached; False if log or ticks ran out before."""
         cdef int64_t ticks = 0
         while self.unfinished or self.clk < until:
-            if ticks == CHUNK_TICKS or self.logged == self.log.shape[0]:
+            if ticks == CHUNK_TICKS or is_full(self.log):
                 return False
             ticks += 1
             if not self.tick() and skipping:
@@ -417,23 +386,21 @@ cdef class HostController:
         while not ended:
             with nogil:
                 ended = self.loop(until, skipping)
-            if self.logging and self.logged:
-                self.log_parts.append(np.array(self.log[:self.logged]))
-                self.logged = 0
+            self.log.flush()
             PyErr_CheckSignals()
             if progress is not None:
                 progress(self.next_request)
 
     def begin(self, const int64_t[:, ::1] requests, int64_t start):
-        """Begin a batch of requests [n, 7], offered from clock `start` (not before now); the last one is over.
+        """Begin a batch of requests [n, 7] at clock `start` (not before now); the last batch is over.
 
         Values are taken as they are: the caller has checked them. Until `start` the channel only refreshes.
         """
         cdef int64_t n = requests.shape[0]
         if self.unfinished or start < self.clk:
-            raise ValueError(f"{self.unfinished} requests are unfinished, clock is {self.clk}, start is {start}")
-        if requests.shape[1] != COLUMNS:
-            raise ValueError(f"requests have {requests.shape[1]} columns, not {COLUMNS}")
+            raise ValueError(f"{self.unfinished} are unfinished, clock is {self.clk}, start is {start}")
+        if requests.shape[1] != REQUEST_COLUMNS:
+            raise ValueError(f"requests have {requests.shape[1]} columns, not {REQUEST_COLUMNS}")
         self._until(start, True, None)
         self.done = np.full(n, UNSERVED, np.int64)
         self.requests, self.start = requests, start
@@ -464,9 +431,8 @@ cdef class HostController:
 
     def step(self):
         """One clock, whatever it holds; returns whether a command was issued."""
-        if self.logging and self.logged == self.log.shape[0]:
-            self.log_parts.append(np.array(self.log[:self.logged]))
-            self.logged = 0
+        if is_full(self.log):
+            self.log.flush()
         return self.tick()
 
     @property
@@ -475,10 +441,8 @@ cdef class HostController:
         return self.unfinished == 0
 
     def take_log(self):
-        """Commands int64 [m, 7] since the last call: clk, code, rank, bankgroup, bank, row, column (-1: none)."""
-        parts = [*self.log_parts, np.array(self.log[:self.logged])]
-        self.log_parts, self.logged = [], 0
-        return np.concatenate(parts)
+        """Commands int64 [m, 7] since the last call, columns as in command_log.pxd."""
+        return self.log.take()
 
     def counts(self):
         """Counters by name (COUNTERS) since the last reset."""

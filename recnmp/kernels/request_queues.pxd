@@ -1,5 +1,5 @@
 # The requests that wait in the read and the write queue: a list per bank and queue, oldest first, and the
-# waiting writes by address. A request that left its queue for the active ones keeps its slot until it is served.
+# waiting writes by address. A request that left its queue for the active ones keeps its slot until served.
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
 
@@ -7,6 +7,7 @@ from .candidates cimport WRITE_QUEUE
 
 cdef enum:
     NONE = -1
+    REQUEST_COLUMNS = 7   # offered_clk, is_write, rank, bankgroup, bank, row, column
 
 cdef struct Slot:
     int64_t age        # order of acceptance

@@ -1,5 +1,7 @@
 """Read and write queue with a list per bank; the verbs are inline in request_queues.pxd."""
 
+from libc.stdint cimport int64_t, uint64_t
+
 import numpy as np
 
 SLOT = np.dtype(
@@ -25,3 +27,16 @@ cdef class RequestQueues:
         size = 1 << (2 * int(writes) - 1).bit_length()
         self.buckets = np.full(size, NONE, np.int32)
         self.bucket_mask = size - 1
+
+
+def first_out_of_range(const int64_t[:, ::1] requests, const int64_t[::1] highest):
+    """(row, column) of the first value below 0 or above its column's highest; (-1, -1) if none is."""
+    cdef int64_t row
+    cdef int column
+    with nogil:
+        for row in range(requests.shape[0]):
+            for column in range(REQUEST_COLUMNS):
+                if <uint64_t>requests[row, column] > <uint64_t>highest[column]:
+                    with gil:
+                        return row, column
+    return -1, -1
