@@ -41,14 +41,17 @@ def write(path: Path, header: Header, pieces: Iterable[Piece]) -> None:
 def read_arrays(path: Path) -> dict[str, Any]:
     """All arrays of any `.npz`, by name. Raises RecnmpError if it is damaged or holds anything else."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
     except (NotImplementedError, RuntimeError) as error:
         raise RecnmpError(f"{path}: is packed in a way that cannot be read: {error}") from error
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, KeyError) as error:
         raise RecnmpError(f"{path}: is a truncated or damaged .npz file: {error}") from error
-    except (ValueError, AttributeError, OverflowError, TypeError) as error:
-        raise RecnmpError(f"{path}: holds what is not a plain array: {error}") from error
+    except MemoryError:
+        raise
+    except Exception as error:  # NumPy reads an array's head as Python: a damaged one raises what that raises
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise RecnmpError(f"{path}: holds what is not a plain array: {reason}") from error
     for name, array in arrays.items():
         if not isinstance(array, np.ndarray):  # NumPy gives other members of a zip file as bytes
             raise RecnmpError(f"{path}: is a zip file, but its member {name!r} is not an array: no .npz")

@@ -1,13 +1,15 @@
 """Traces as Parquet: one row a bag, sorted by batch, table and sample.
 
 Columns: batch int32, table int32, sample int32, indices large_list<int64>, weights large_list<float32> (only
-if the trace is weighted). The header is JSON under the key `recnmp` of the file's metadata. Row groups hold
-at most 8 M lookups, so that both ends can stream.
+if the trace is weighted). The header is JSON under the key `recnmp` of the file's metadata, its CRC-32 (decimal)
+under `recnmp-crc32`, which need not be there; pages have checksums. Row groups hold at most 8 M lookups, so that
+both ends can stream.
 """
 
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,7 @@ from ..errors import RecnmpError
 from .batch import PIECE_BAGS, PIECE_LOOKUPS, Float32, Int64, Piece
 from .header import Header
 
-KEY = b"recnmp"
+KEY, CHECK = b"recnmp", b"recnmp-crc32"
 
 
 def _schema(weighted: bool) -> Any:
@@ -51,7 +53,8 @@ def write(path: Path, header: Header, pieces: Iterable[Piece]) -> None:
             group.append(piece)
         if any(len(piece.lengths) for piece in group):
             _write_group(writer, schema, group)
-        writer.add_key_value_metadata({KEY: header.to_json().encode()})
+        text = header.to_json().encode()
+        writer.add_key_value_metadata({KEY: text, CHECK: str(zlib.crc32(text)).encode()})
 
 
 def _write_group(writer: Any, schema: Any, pieces: list[Piece]) -> None:
@@ -101,6 +104,9 @@ def read_header(path: Path) -> Header:
             raise RecnmpError(
                 f"{path}: is Parquet, but not a recnmp trace: turn it into one with `recnmp trace import`"
             )
+        check = (file.metadata.metadata or {}).get(CHECK)
+        if check is not None and check != str(zlib.crc32(text)).encode():
+            raise RecnmpError(f"{path}: its description is damaged: its checksum differs")
         header = Header.from_json(text.decode(errors="replace"), str(path))
         wanted = _schema(header.weighted)
         for field in wanted:
