@@ -76,7 +76,7 @@ def _add_generate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--order", default="table", help="poolings table by table, or sample by sample: table, sample"
     )
-    parser.add_argument("--exponent", default="1", help="of zipf (%(default)s)")
+    parser.add_argument("--exponent", help="of zipf (1)")
     parser.add_argument(
         "--method",
         default="auto",
@@ -90,11 +90,7 @@ def _add_generate(parser: argparse.ArgumentParser) -> None:
         help="chance that a repeat access is moved near the one before (0)",
     )
     parser.add_argument(
-        "--cluster-gap",
-        type=whole(1),
-        default=16,
-        metavar="N",
-        help="mean distance, in lookups (%(default)s)",
+        "--cluster-gap", type=whole(1), metavar="N", help="mean distance, in lookups of the table (16)"
     )
     parser.add_argument("--weighted", action="store_true", help="add a weight in [0, 1) to each lookup")
 
@@ -107,8 +103,12 @@ def _generate(args: argparse.Namespace) -> int:
     from ..traces.generate import Recipe, generate
     from ..workload import Workload
 
-    fields = [field.name for field in dataclasses.fields(Recipe)]
-    recipe = Recipe(**{name: getattr(args, name) for name in fields})
+    given = {field.name: getattr(args, field.name) for field in dataclasses.fields(Recipe)}
+    recipe = Recipe(**{name: value for name, value in given.items() if value is not None})
+    if args.exponent is not None and args.law != "zipf":
+        raise RecnmpError(f"--exponent is of zipf, not of {args.law}")
+    if args.cluster_gap is not None and not float(args.cluster):
+        raise RecnmpError("--cluster-gap has no effect without --cluster")
     workload = generate(recipe)
     save(workload, args.out)
     written = Workload.load(args.out)

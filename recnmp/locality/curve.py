@@ -53,26 +53,28 @@ def hit_curve(
     lines = _lines(workload, counts, capacities)
     hits = np.zeros(len(sizes), dtype=np.int64)
     stack = LruStack(lines)
-    kept = [np.zeros(0, dtype=np.int64)]
+    kept = np.empty(workload.lookups if shuffled else 0, dtype=np.int64)
+    done = 0
     for rows in _numbered(workload, counts):
         stack.access(rows, capacities, hits)
         if shuffled:
-            kept.append(rows)
+            kept[done : done + len(rows)] = rows
+        done += len(rows)
         if progress is not None:
             progress(len(rows))
     real = tuple(int(n) for n in np.cumsum(hits))
     if not shuffled:
         return HitCurve(sizes, real, None)
-    rows = np.concatenate(kept)
+    del stack  # as large as the next one
     words = np.random.PCG64(_SHUFFLE_SEED)
-    for done in range(0, len(rows), _STRETCH):
-        shuffle(rows, words.random_raw(min(_STRETCH, len(rows) - done)), done)
+    for done in range(0, len(kept), _STRETCH):
+        shuffle(kept, words.random_raw(min(_STRETCH, len(kept) - done)), done)
     hits[:] = 0
     stack = LruStack(lines)
-    for done in range(0, len(rows), _STRETCH):
-        stack.access(rows[done : done + _STRETCH], capacities, hits)
+    for done in range(0, len(kept), _STRETCH):
+        stack.access(kept[done : done + _STRETCH], capacities, hits)
         if progress is not None:
-            progress(min(_STRETCH, len(rows) - done))
+            progress(min(_STRETCH, len(kept) - done))
     return HitCurve(sizes, real, tuple(int(n) for n in np.cumsum(hits)))
 
 

@@ -2,7 +2,7 @@
 
 Columns: batch int32, table int32, sample int32, indices large_list<int64>, weights large_list<float32> (only
 if the trace is weighted). The header is JSON under the key `recnmp` of the file's metadata, its CRC-32 (decimal)
-under `recnmp-crc32`, which need not be there; pages have checksums. Row groups hold at most 8 M lookups, so that
+under `recnmp-crc32`, which need not be there; pages have checksums. Row groups hold at most 2 M lookups, so that
 both ends can stream.
 """
 

@@ -73,7 +73,7 @@ class Workload:
         return self.header.lookups
 
     def pieces(self) -> Iterator[Piece]:
-        """The trace in stored order, at most 8 M lookups at a time (or one bag): memory stays flat."""
+        """The trace in stored order, at most 2 M lookups at a time (or one bag): memory stays flat."""
         return self.source()
 
     def batches(self) -> Iterator[Batch]:
