@@ -20,7 +20,7 @@ DIRECTIVES = {
     "freethreading_compatible": False,
 }
 # No -march and no contraction: the same input gives the same bits on every machine.
-FLAGS = ["-O1" if DEBUG else "-O3", "-ffp-contract=off"]
+FLAGS = [*(("-O1", "-g") if DEBUG else ("-O3", "-g0")), "-ffp-contract=off"]
 
 kernels = [
     Extension(
@@ -33,4 +33,10 @@ kernels = [
     for path in sorted((ROOT / "recnmp" / "kernels").glob("*.pyx"))
 ]
 
-setup(ext_modules=cythonize(kernels, compiler_directives=DIRECTIVES, build_dir="build/cython"))
+# The two builds differ in generated C, which Cython would take for up to date.
+generated = "build/cython-debug" if DEBUG else "build/cython"
+setup(
+    ext_modules=cythonize(kernels, compiler_directives=DIRECTIVES, build_dir=generated),
+    # kernels do not depend on each other: all cores compile, under pip too
+    options={"build_ext": {"parallel": True}},
+)

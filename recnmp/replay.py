@@ -1,6 +1,6 @@
 """The exact host channel: `replay_dram` for one stream of requests, `HostChannel` for batch after batch.
 
-Requests are an integer array [n, 7] with the columns of golden/README: offered_clk, is_write, rank,
+Requests are an integer array [n, 7] with the columns of docs/dram.md: offered_clk, is_write, rank,
 bankgroup, bank, row, column (device columns). An address is all five of rank to column: a read is forwarded
 from, and a write merged into, a waiting write of exactly the same address.
 """
@@ -46,7 +46,7 @@ class Replay:
 
     `completion` int64 [n]: clock of the last datum (read: RD + CL + BL; write: WR + CWL + BL; forwarded read:
     acceptance + 1; merged write: that of the write it was merged with). `statistics`: counts by the names of
-    golden/README's JSON, then commands by name. `commands` int64 [m, 7] in issue order, columns as
+    the recorded cases' JSON, then commands by name. `commands` int64 [m, 7] in issue order, columns as
     COMMAND_COLUMNS, -1 where the command uses no such part; None unless asked for.
     """
 
@@ -149,7 +149,7 @@ class HostChannel:
 
 
 def statistics(counts: dict[str, int], cycles: int) -> dict[str, int]:
-    """Counters of a replay under the names of golden/README's JSON, then the commands by name."""
+    """Counters of a replay under the names of the recorded cases' JSON, then the commands by name."""
     return {
         "cycles": cycles,
         "num_read_reqs": counts["read_requests"],

@@ -2,7 +2,7 @@
 
 A row says: at one place of a `level`, any command of `following` comes at least `clocks` after the
 `window`-th last command of `preceding`. Both the kernels' tables and the slow twin are made from these rows.
-Source: JEDEC JESD79-4 timing parameters in the form in which Ramulator 2.1 states them (golden/README);
+Source: JEDEC JESD79-4 timing parameters in the form in which Ramulator 2.1 states them (docs/dram.md);
 what differs from JEDEC is numbered in docs/deviations.md.
 """
 

@@ -1,7 +1,7 @@
-"""Replays recorded DRAM command traces and compares command by command (validation.md, item 2).
+"""Replays recorded DRAM command traces and compares command by command.
 
 A case is NAME.npz (requests, commands: int [n, 7]) with NAME.json (case, optionally timing, organization and
-stats), as golden/README describes them.
+stats), as docs/dram.md describes them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Brute-force referee of DRAM command logs: reads only the rule rows and the log (validation.md, item 1).
+"""Brute-force referee of DRAM command logs: reads only the rule rows and the log.
 
 It shares no code with the kernels. `check` raises AssertionError with the first fault it finds, saying which
 command broke which rule. For each row and place it keeps the clocks of the last w preceding commands only,

@@ -1,16 +1,20 @@
 """The command line. A verb's module is imported only when that verb is asked for.
 
 Each verb is a module of this package with `HELP: str`, `add_arguments(parser)` and `run(args) -> int`.
+A sub-verb may set its own `run` with `set_defaults`. Whatever a user can do wrong ends as one line on
+standard error and exit code 2; `--debug`, anywhere on the line, adds the traceback.
 """
 
 from __future__ import annotations
 
 import argparse
+import difflib
 import importlib
 import os
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import NoReturn
 
 from .. import __version__
 from ..errors import RecnmpError
@@ -22,6 +26,18 @@ VERBS = {
     "config": "show every resolved number of a system",
     "validate": "replay recorded DRAM command traces and compare clock by clock",
 }
+DONE, DIFFERENCE, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse whose complaints are the one line of every other bad input, not a page of usage.
+
+    Sub-parsers are of the same class. Options are never abbreviated: a script that works today
+    must not become ambiguous when an option is added.
+    """
+
+    def error(self, message: str) -> NoReturn:
+        raise RecnmpError(f"{message} (`{self.prog} --help` tells more)")
 
 
 def _overview() -> str:
@@ -29,49 +45,64 @@ def _overview() -> str:
     return "verbs:\n" + "\n".join(f"  {verb:<{width}}  {line}" for verb, line in VERBS.items())
 
 
-def _parse(argv: Sequence[str]) -> argparse.Namespace:
-    debug = argparse.ArgumentParser(add_help=False)
-    debug.add_argument("--debug", action="store_true", help="show the traceback of an error")
-    if argv and argv[0] in VERBS:
-        module = importlib.import_module(f".{argv[0]}", __name__)
-        parser = argparse.ArgumentParser(prog=f"recnmp {argv[0]}", description=module.HELP, parents=[debug])
+def _parse(words: Sequence[str], debug: bool) -> argparse.Namespace:
+    if words and words[0] in VERBS:
+        module = importlib.import_module(f".{words[0]}", __name__)
+        parser = Parser(
+            prog=f"recnmp {words[0]}",
+            description=module.HELP,
+            epilog="--debug shows the traceback of an error.",
+            allow_abbrev=False,
+        )
         module.add_arguments(parser)
-        args = parser.parse_args(argv[1:])
-        # `--debug` before or after a sub-verb means the same
-        args.debug = args.debug or "--debug" in argv
+        args = parser.parse_args(words[1:])
+        args.debug = debug
         args.run = getattr(args, "run", module.run)
         return args
-    parser = argparse.ArgumentParser(
+    if words and not words[0].startswith("-"):
+        near = difflib.get_close_matches(words[0], VERBS, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else "there are: " + ", ".join(VERBS)
+        raise RecnmpError(f"no verb {words[0]!r}; {hint}")
+    parser = Parser(
         prog="recnmp",
+        usage="recnmp VERB ...",
         description="Near-memory processing of embedding lookups, simulated to the clock.",
-        epilog=_overview() + "\n\n`recnmp VERB --help` tells more of each.",
+        epilog=_overview() + "\n\n`recnmp VERB --help` tells more; --debug shows an error's traceback.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"recnmp {__version__}")
-    parser.add_argument("verb", choices=list(VERBS), metavar="VERB", help=", ".join(VERBS))
-    return parser.parse_args(argv or ["--help"])
+    parser.parse_args(words or ["--help"])
+    raise RecnmpError("no verb given; there are: " + ", ".join(VERBS))
+
+
+def _say(text: str, debug: bool) -> None:
+    if debug:
+        traceback.print_exc()
+    print(f"recnmp: {text}", file=sys.stderr)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; exit codes: 0 done, 1 a difference found, 2 bad input, 130 interrupted."""
-    words = list(sys.argv[1:] if argv is None else argv)
-    debug = "--debug" in words
-    if debug and words[0] == "--debug":
-        words = [*words[1:], "--debug"]
+    given = list(sys.argv[1:] if argv is None else argv)
+    words = [word for word in given if word != "--debug"]
+    debug = len(words) < len(given)
     try:
-        args = _parse(words)
-        return int(args.run(args))
+        args = _parse(words, debug)
+        code = int(args.run(args))
+        sys.stdout.flush()
+        return code
     except RecnmpError as error:
-        if debug:
-            traceback.print_exc()
-        print(f"recnmp: error: {error}", file=sys.stderr)
-        return 2
+        _say(f"error: {error}", debug)
+        return BAD_INPUT
     except BrokenPipeError:
         # the reader (head, less) has gone: not our error; keep the interpreter's flush at exit quiet
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return DONE
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename is not None else ""
+        _say(f"error: {place}{error.strerror or error}", debug)
+        return BAD_INPUT
     except KeyboardInterrupt:
-        if debug:
-            traceback.print_exc()
-        print("recnmp: interrupted, nothing was left half written", file=sys.stderr)
-        return 130
+        _say("interrupted, nothing was left half written", debug)
+        return INTERRUPTED

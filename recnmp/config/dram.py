@@ -136,13 +136,13 @@ class Organisation(_Strict):
 
 
 class ChannelConfig(_Strict):
-    """One host channel: ranks of one kind behind one FR-FCFS controller (D14, golden/README)."""
+    """One host channel: ranks of one kind behind one FR-FCFS controller (D14, docs/dram.md)."""
 
     timing: Timing
     organisation: Organisation
-    ranks: Annotated[int, _field("ranks on the channel", "ranks", 1, 64, "machine.md section 3")]
-    read_queue: Annotated[int, _field("read queue", "entries", source="machine.md section 3")] = 32
-    write_queue: Annotated[int, _field("write queue", "entries", source="machine.md section 3")] = 32
+    ranks: Annotated[int, _field("ranks on the channel", "ranks", 1, 64, "[P] RecNMP paper")]
+    read_queue: Annotated[int, _field("read queue", "entries", source="[P/R] RecNMP paper")] = 32
+    write_queue: Annotated[int, _field("write queue", "entries", source="[P/R] RecNMP paper")] = 32
     outstanding: Annotated[
         int | None, _field("most reads between acceptance and last datum; none: the queue bounds", "reads")
     ] = None

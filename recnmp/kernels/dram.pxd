@@ -56,6 +56,7 @@ cdef class TimingTable:
 cdef class Device:
     cdef readonly TimingTable table
     cdef readonly int ranks, bankgroups, banks
+    cdef readonly int ranks_per_bus          # consecutive ranks that share command and data pins
     # first legal clock of each command as each level sees it: [place * N_COMMANDS + command]
     cdef int64_t[::1] by_rank, by_group, by_bank
     cdef int64_t[::1] recent_acts            # ring of the last `window` ACT clocks of each rank
@@ -107,7 +108,8 @@ cdef inline void issue(
     cdef int other, i, first
     put_off(&d.by_rank[rank * N_COMMANDS], &d.table.waits[RANK][command], clk)
     if d.table.waits[OTHER_RANKS][command].count:
-        for other in range(d.ranks):
+        first = rank - rank % d.ranks_per_bus
+        for other in range(first, first + d.ranks_per_bus):
             if other != rank:
                 put_off(&d.by_rank[other * N_COMMANDS], &d.table.waits[OTHER_RANKS][command], clk)
     if command != PREA and command != REF:

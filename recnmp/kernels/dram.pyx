@@ -68,14 +68,18 @@ cdef class Device:
     """Banks of a channel (or of a rank in a DIMM), and when each command is next legal at each place.
 
     `table` is a TimingTable; `ranks`, `bankgroups` a rank and `banks` a bank group are at least 1. All banks
-    start closed, with no rule pending.
+    start closed, with no rule pending. `ranks_per_bus` consecutive ranks share command and data pins (all of
+    them if 0): rows of level channel and other ranks bind among those only.
     """
 
-    def __init__(self, TimingTable table, int ranks, int bankgroups, int banks):
+    def __init__(self, TimingTable table, int ranks, int bankgroups, int banks, int ranks_per_bus=0):
         if ranks < 1 or bankgroups < 1 or banks < 1:
             raise ValueError(f"ranks {ranks}, bankgroups {bankgroups}, banks {banks}: each is at least 1")
         self.table = table
         self.ranks, self.bankgroups, self.banks = ranks, bankgroups, banks
+        self.ranks_per_bus = ranks_per_bus or ranks
+        if ranks % self.ranks_per_bus:
+            raise ValueError(f"{ranks} ranks do not fill buses of {ranks_per_bus}")
         groups = ranks * bankgroups
         self.by_rank = np.full(ranks * N_COMMANDS, NEVER, np.int64)
         self.by_group = np.full(groups * N_COMMANDS, NEVER, np.int64)

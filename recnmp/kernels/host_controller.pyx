@@ -1,6 +1,6 @@
 """The host channel's FR-FCFS controller: open page, read and write queue, refresh; one command a clock.
 
-How a clock goes (golden/README, docs/dram.md), in `tick`:
+How a clock goes (docs/dram.md), in `tick`:
 1. the next request, if its time has come and its queue has room, is accepted; then the clock moves on;
 2. refresh falls due for every rank at multiples of the interval;
 3. the oldest active request that is ready is served, else the head of the due refreshes, else the oldest

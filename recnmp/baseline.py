@@ -1,0 +1,132 @@
+"""The host baseline: every lookup is read over the channel, 64 bytes a read, in trace order (design D14)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from .config.system import SystemConfig
+from .placement import Lines, Placement
+from .replay import HostChannel
+from .stats import add_counters, per_rank
+from .workload import Batch, Table
+
+Int64s = npt.NDArray[np.int64]
+_DEVICE_COLUMNS = 8  # device columns of a burst
+_PLACE = ("channel", "rank", "bankgroup", "bank", "row", "column")
+
+
+def line_reads(batch: Batch, order: str, placement: Placement) -> dict[str, Int64s]:
+    """All 64-byte reads of a batch in execution order.
+
+    Args:
+        batch: the lookups.
+        order: "table" or "sample", see `Batch.bags`.
+        placement: where the tables are.
+
+    Returns:
+        channel, rank, bankgroup, bank, row, column (in bursts) -> int64 [lines].
+    """
+    size = batch.batch_size
+    lines: list[Lines] = []
+    for table in range(batch.n_tables):
+        first, last = batch.offsets[table * size], batch.offsets[(table + 1) * size]
+        lines.append(placement.locate(table, batch.indices[first:last]))
+    places = {
+        name: np.concatenate([getattr(part, name) for part in lines] or [np.zeros(0, np.int64)])
+        for name in _PLACE
+    }
+    if order == "table" or not lines:
+        return places
+    counts = np.concatenate([np.bincount(part.vector, minlength=part.byte_offset.size) for part in lines])
+    bags = batch.bags(order)
+    lookups = _ranges(bags.start, bags.end - bags.start)
+    first_line = np.cumsum(counts) - counts
+    moved = _ranges(first_line[lookups], counts[lookups])
+    return {name: column[moved] for name, column in places.items()}
+
+
+def _ranges(starts: Int64s, lengths: Int64s) -> Int64s:
+    """The numbers starts[0], starts[0]+1, ... (lengths[0] of them), then those of starts[1], ..."""
+    before = np.cumsum(lengths) - lengths
+    return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
+
+
+# What the channel's controller counts -> the name under which statistics know it.
+_COUNTED = {
+    "activates": "act",
+    "precharges": "pre",
+    "precharges_all": "prea",
+    "refreshes": "ref",
+    "writes": "wr",
+    "row_hits": "row_hits",
+    "row_misses": "row_misses",
+    "row_conflicts": "row_conflicts",
+    "read_latency": "read_latency",
+}
+
+
+class HostEngine:
+    """The host's memory channels, read in trace order; they are joined where a batch ends.
+
+    Args:
+        config: the system, of kind host.
+        tables: the tables of the workload.
+        placement: where they are.
+    """
+
+    def __init__(self, config: SystemConfig, tables: Sequence[Table], placement: Placement) -> None:
+        self._placement = placement
+        self._ranks = config.memory.ranks
+        self._channels = [HostChannel(config.channel_config()) for _ in range(config.memory.channels)]
+        self.reset_counters()
+
+    def reset_counters(self) -> None:
+        """Set all counters to 0; banks, queues and refresh stay as they are."""
+        self._lookups = self._poolings = self._lines = 0
+        self._reads = np.zeros((len(self._channels), self._ranks), np.int64)
+        for channel in self._channels:
+            channel.reset_counts()
+
+    def run_batch(self, batch: Batch, order: str, start_clock: int) -> int:
+        """Read all lines of a batch, offered from start_clock; the clock of its last datum."""
+        return self.run_stream([batch], order, start_clock)[0]
+
+    def run_stream(self, batches: Iterable[Batch], order: str, start_clock: int) -> list[int]:
+        """Read batches back to back; the clock of the last datum of each.
+
+        A batch that reads nothing ends with the one before it, the first at start_clock.
+        """
+        reads: list[dict[str, Int64s]] = []
+        for batch in batches:
+            self._lookups += batch.lookups
+            self._poolings += len(batch.offsets) - 1
+            reads.append(line_reads(batch, order, self._placement))
+            self._lines += reads[-1]["row"].size
+        number = np.repeat(np.arange(len(reads)), [part["row"].size for part in reads])
+        places = {
+            name: np.concatenate([part[name] for part in reads] or [np.zeros(0, np.int64)]) for name in _PLACE
+        }
+        ends = np.full(len(reads), start_clock, np.int64)
+        for index, channel in enumerate(self._channels):
+            chosen = slice(None) if len(self._channels) == 1 else np.flatnonzero(places["channel"] == index)
+            requests = np.zeros((places["row"][chosen].size, 7), np.int64)
+            for column, name in enumerate(("rank", "bankgroup", "bank", "row", "column"), start=2):
+                requests[:, column] = places[name][chosen]
+            requests[:, 6] *= _DEVICE_COLUMNS
+            self._reads[index] += np.bincount(requests[:, 2], minlength=self._ranks)
+            done = channel.run(requests, start_clock)
+            np.maximum.at(ends, number[chosen], done)
+        return [int(end) for end in np.maximum.accumulate(ends)]
+
+    def counters(self) -> dict[str, int]:
+        """What was counted since the last reset, over all channels."""
+        channels = []
+        for index, channel in enumerate(self._channels):
+            counts = channel.counts()
+            named = {name: counts[theirs] for theirs, name in _COUNTED.items()}
+            channels.append(named | per_rank("rd", self._reads[index]))
+        own = {"lookups": self._lookups, "poolings": self._poolings, "lines": self._lines}
+        return own | add_counters(channels, self._ranks)

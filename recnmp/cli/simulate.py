@@ -1,0 +1,114 @@
+"""`recnmp simulate`: a trace on the host baseline and near-memory systems, side by side."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+
+from tqdm import tqdm
+
+from ..config.load import Setting, with_layers
+from ..config.system import SystemConfig
+from ..errors import RecnmpError
+from ..result import FIGURE_MARK, Comparison, refuse_foreign
+from ..simulate import Progress, compare
+from ..values import load_values
+from ..workload import Workload, replacing
+from .system_arguments import BASELINE, add_system_arguments, chosen_systems
+
+HELP = "Run a trace on near-memory systems and on the host baseline of the same memory, side by side."
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the verb."""
+    parser.add_argument("trace", metavar="TRACE", help="a trace (.parquet or .npz), see recnmp trace")
+    parser.add_argument(
+        "--system",
+        nargs="+",
+        action="extend",
+        metavar="NAME",
+        dest="systems",
+        help="systems to run beside the host: presets or .toml files (default: recnmp-base)",
+    )
+    add_system_arguments(parser)
+    parser.add_argument(
+        "--warmup", type=int, default=0, metavar="N", help="batches that run first, uncounted (default: 0)"
+    )
+    parser.add_argument(
+        "--values",
+        default="none",
+        metavar="none|hash|FILE",
+        help="what tables hold: nothing (timing only), hashes, or arrays (.npy, .npz, a folder of .npy)",
+    )
+    parser.add_argument("--seed", type=int, metavar="N", help="seed of random pages and hashed values")
+    parser.add_argument("--mode", choices=("closed", "stream"), help="how batches follow each other")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="folder (default: recnmp-out/NAME OF THE TRACE)"
+    )
+    parser.add_argument("--json", action="store_true", help="print result.json instead of the table")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Simulate, print the table, and write result.json and summary.png."""
+    names = args.systems or ["recnmp-base"]
+    for option, key in (("seed", "placement.seed"), ("mode", "run.mode")):
+        value = getattr(args, option)
+        if value is not None:
+            args.settings.insert(0, f"{key}={value}")
+    systems, settings = chosen_systems(args, names)
+    trace = Path(args.trace)
+    workload = Workload.load(trace)
+    out = args.out or Path("recnmp-out") / trace.stem
+    document_path, figure_path = out / "result.json", out / "summary.png"
+    refuse_foreign(document_path, figure_path)
+    values = load_values(args.values, workload.tables, systems[0].placement.seed)
+    runs = len(systems) + (not any(system.kind == "host" for system in systems))
+    with _progress(workload.lookups * runs) as progress:
+        comparison = compare(
+            systems, workload, trace.stem, args.warmup, values, progress, host=partial(_baseline, settings)
+        )
+    _write(comparison, document_path, figure_path)
+    if args.json:
+        print(comparison.text(), end="")
+        return 0
+    table = import_module("recnmp.analysis.summary_table")
+    print(table.render(comparison.as_json()))
+    print(f"\nfigure  {figure_path}\nresult  {document_path}")
+    return 0
+
+
+def _baseline(settings: list[Setting], system: SystemConfig) -> SystemConfig:
+    """The host of the same memory, with the settings that name it (`--set host.host.read_queue=64`)."""
+    return with_layers(system.as_host(BASELINE), [s.layer() for s in settings if s.system == BASELINE])
+
+
+def _write(comparison: Comparison, document: Path, figure: Path) -> None:
+    """Both files or neither: they are made beside their places, and put there when both are whole."""
+    text = comparison.text()
+    try:
+        document.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RecnmpError(f"{document.parent}: cannot be made: {error.strerror}") from None
+    # adapters out are reached by name, so that nothing below imports upward
+    plot = import_module("recnmp.analysis.summary_plot")
+    with replacing(document) as new_document, replacing(figure) as new_figure:
+        new_document.write_text(text, encoding="utf-8")
+        plot.draw(comparison.as_json(), new_figure, FIGURE_MARK)
+
+
+@contextmanager
+def _progress(lookups: int) -> Iterator[Progress]:
+    """A bar of lookups on the terminal; nothing where the output is no terminal."""
+    with tqdm(
+        total=lookups, unit=" lookups", unit_scale=True, disable=not sys.stderr.isatty(), leave=False
+    ) as bar:
+
+        def advance(done: int) -> None:
+            bar.update(done)
+
+        yield advance

@@ -1,0 +1,310 @@
+"""Reading configuration: presets by name, TOML files, and single settings of the command line.
+
+Layers go over each other in the order in which they are given; a later one replaces single keys.
+Every error is one line that names where the value came from, the key, the value and what is allowed.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from ..errors import RecnmpError
+from .dram import nearest
+from .system import Dram, EnergyTable, Host, Memory, Nmp, PlacementRules, Refresh, Run, SystemConfig
+
+SECTIONS: dict[str, type[BaseModel]] = {
+    "dram": Dram,
+    "memory": Memory,
+    "placement": PlacementRules,
+    "host": Host,
+    "refresh": Refresh,
+    "nmp": Nmp,
+    "energy": EnergyTable,
+    "run": Run,
+}
+_NOT_SYSTEMS = {"ddr4"}  # presets of timings and organisations
+# Sections that a file given with --memory may have.
+MEMORY_SECTIONS = ("dram", "memory", "refresh")
+
+
+@dataclass(frozen=True)
+class Layer:
+    """Some keys of a configuration and where they come from.
+
+    Attributes:
+        values: section -> key -> value, and `name`, `kind` at the top.
+        source: what an error calls it: a file's path or the words of the command line.
+        text: the TOML text, to find the line of a key; empty if there is none.
+    """
+
+    values: dict[str, Any]
+    source: str
+    text: str = ""
+
+    def place(self, path: Sequence[str]) -> str:
+        """`FILE: line 7: ` for a key of a file, `WORDS: ` otherwise."""
+        line = _line_of(self.text, path)
+        return f"{self.source}: line {line}: " if line else f"{self.source}: "
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One `--set [SYSTEM.]key=value`: the system that it is for (None: all), and the key's path."""
+
+    system: str | None
+    path: tuple[str, ...]
+    value: Any
+    source: str
+
+    def layer(self) -> Layer:
+        """The setting as a layer."""
+        values: Any = self.value
+        for part in reversed(self.path):
+            values = {part: values}
+        return Layer(values, self.source)
+
+
+def preset_names() -> list[str]:
+    """Names of the systems that come with the package."""
+    files = (Path(entry.name) for entry in resources.files("recnmp.presets").iterdir())
+    return sorted(file.stem for file in files if file.suffix == ".toml" and file.stem not in _NOT_SYSTEMS)
+
+
+def read_layer(path: str | Path) -> Layer:
+    """Read a TOML file; keys are checked, values not yet.
+
+    Raises:
+        RecnmpError: no such file, not TOML, or a key that does not exist.
+    """
+    source = str(path)
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise RecnmpError(f"{source}: cannot be read as configuration: {reason}") from None
+    return _parse(text, source)
+
+
+def system_layer(name: str) -> Layer:
+    """The lowest layer of a system: a preset by name, or a file when the name ends in `.toml`."""
+    if name.endswith(".toml"):
+        layer = read_layer(name)
+        return Layer({"name": Path(name).stem, **layer.values}, layer.source, layer.text)
+    if name not in preset_names():
+        known = preset_names()
+        raise RecnmpError(
+            f"unknown system '{name}', {nearest(name, known)} (known: {', '.join(known)}, or a .toml file)"
+        )
+    text = resources.files("recnmp.presets").joinpath(f"{name}.toml").read_text(encoding="utf-8")
+    layer = _parse(text, f"preset {name}")
+    return Layer({"name": name, **layer.values}, layer.source, layer.text)
+
+
+def memory_layer(memory: str) -> Layer:
+    """`DIMMSxRANKS` such as `4x2`, or a TOML file with sections dram, memory, refresh."""
+    dimms, cross, ranks = memory.partition("x")
+    if cross and dimms.isdecimal() and ranks.isdecimal():
+        geometry = {"dimms": int(dimms), "ranks_per_dimm": int(ranks)}
+        return Layer({"memory": geometry}, f"--memory {memory}")
+    if not Path(memory).is_file():
+        raise RecnmpError(f"--memory {memory}: neither DIMMSxRANKS (1x2, 1x4, 2x2, 4x2) nor a file")
+    layer = read_layer(memory)
+    for key in layer.values:
+        if key not in MEMORY_SECTIONS:
+            allowed = ", ".join(MEMORY_SECTIONS)
+            raise RecnmpError(f"{layer.place((key,))}{key}: a memory file has only sections {allowed}")
+    return layer
+
+
+def overlay_layer(path: str | Path) -> Layer:
+    """A file given with --config: sections that go over those of every system."""
+    layer = read_layer(path)
+    for key in layer.values:
+        if key not in SECTIONS:
+            raise RecnmpError(
+                f"{layer.place((key,))}{key}: belongs to one system; name the file with --system"
+            )
+    return layer
+
+
+def parse_setting(words: str, systems: Iterable[str]) -> Setting:
+    """Read `[SYSTEM.]section.key=value`; the value has TOML syntax, a bare word is a string.
+
+    Args:
+        words: what was given after --set.
+        systems: names that may stand in front. `host.read_queue` is section host; the system of that
+            name is meant when a section follows: `host.host.read_queue`.
+    """
+    source = f"--set {words}"
+    key, equals, value = words.partition("=")
+    path = tuple(part.strip() for part in key.split("."))
+    if not equals or not all(path):
+        raise RecnmpError(f"{source}: expected [SYSTEM.]section.key=value")
+    systems = list(systems)
+    system = next((name for name in systems if key.strip().startswith(f"{name}.")), None)
+    rest = path[len(system.split(".")) :] if system else path
+    if system is None or not (len(rest) >= 2 and rest[0] in SECTIONS):
+        system, rest = None, path
+    if len(rest) < 2:
+        raise RecnmpError(f"{source}: expected [SYSTEM.]section.key=value, sections: {', '.join(SECTIONS)}")
+    if system is None and len(rest) > 2 and rest[1] in SECTIONS:
+        raise RecnmpError(f"{source}: no system '{rest[0]}' in this run, {nearest(rest[0], systems)}")
+    setting = Setting(system, rest, _parse_value(value.strip(), source), source)
+    _check_keys(setting.layer())
+    return setting
+
+
+def build(layers: Sequence[Layer]) -> SystemConfig:
+    """One system from its layers, the lowest first.
+
+    Raises:
+        RecnmpError: a value is wrong; names the layer it came from, key, value and what is allowed.
+    """
+    merged: dict[str, Any] = {}
+    for layer in layers:
+        _overlay(merged, layer.values)
+    try:
+        return SystemConfig(**merged)
+    except ValidationError as error:
+        raise RecnmpError(_one_line(error.errors()[0], layers)) from None
+    except RecnmpError as error:
+        named = dict.fromkeys(layer.source for layer in layers)
+        raise RecnmpError(f"{' + '.join(named)}: {error}") from None
+
+
+def load_system(
+    name: str,
+    overlays: Sequence[Layer] = (),
+    settings: Sequence[Setting] = (),
+) -> SystemConfig:
+    """A system by preset or file name, with overlays and settings over it.
+
+    Sections and settings for near-memory units do not concern a host and are passed over there, unless a
+    setting names the host itself.
+    """
+    base = system_layer(name)
+    host = base.values.get("kind") == "host"
+    own = str(base.values["name"])
+    layers = [base]
+    for overlay in overlays:
+        kept = {key: value for key, value in overlay.values.items() if not (host and key == "nmp")}
+        layers.append(Layer(kept, overlay.source, overlay.text))
+    for setting in settings:
+        everyone = setting.system is None and not (host and setting.path[0] == "nmp")
+        if everyone or setting.system in (name, own):
+            layers.append(setting.layer())
+    return build(layers)
+
+
+def with_layers(config: SystemConfig, layers: Sequence[Layer]) -> SystemConfig:
+    """A system with more layers over it."""
+    return build([Layer(config.model_dump(), config.name), *layers]) if layers else config
+
+
+def to_toml(config: SystemConfig) -> str:
+    """The whole configuration as TOML text that `load_system` reads back to an equal one."""
+    lines = [f'name = "{config.name}"', f'kind = "{config.kind}"']
+    for section in SECTIONS:
+        values = getattr(config, section)
+        if values is None:
+            continue
+        lines += ["", f"[{section}]"]
+        keys = values.model_dump(exclude_none=True)
+        lines += [f"{key} = {_toml_value(value)}" for key, value in keys.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _parse(text: str, source: str) -> Layer:
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise RecnmpError(f"{source}: not TOML: {error}") from None
+    layer = Layer(values, source, text)
+    _check_keys(layer)
+    return layer
+
+
+def _check_keys(layer: Layer) -> None:
+    top = [*SystemConfig.model_fields]
+    for key, values in layer.values.items():
+        if key not in top:
+            raise RecnmpError(f"{layer.place((key,))}unknown key '{key}', {nearest(key, top)}")
+        if key not in SECTIONS:
+            continue
+        if not isinstance(values, dict):
+            raise RecnmpError(f"{layer.place((key,))}{key} is a section, not a value ({values!r})")
+        known = [*SECTIONS[key].model_fields]
+        for name in values:
+            if name not in known:
+                near = _elsewhere(name) or nearest(name, known)
+                raise RecnmpError(f"{layer.place((key, name))}unknown key '{key}.{name}', {near}")
+
+
+def _elsewhere(name: str) -> str:
+    """Text naming the section that has this very key, or ""."""
+    homes = [section for section, model in SECTIONS.items() if name in model.model_fields]
+    return f"it is '{homes[0]}.{name}'" if homes else ""
+
+
+def _overlay(target: dict[str, Any], values: dict[str, Any]) -> None:
+    for key, value in values.items():
+        if isinstance(value, dict) and isinstance(target.get(key), dict):
+            _overlay(target[key], value)
+        else:
+            target[key] = dict(value) if isinstance(value, dict) else value
+
+
+def _one_line(error: ErrorDetails, layers: Sequence[Layer]) -> str:
+    path = [str(part) for part in error["loc"]]
+    origin = next((layer for layer in reversed(layers) if _has(layer.values, path)), layers[-1])
+    message = error["msg"][0].lower() + error["msg"][1:]
+    return f"{origin.place(path)}{'.'.join(path)} = {error['input']!r}: {message}"
+
+
+def _has(values: Any, path: Sequence[str]) -> bool:
+    for part in path:
+        if not isinstance(values, dict) or part not in values:
+            return False
+        values = values[part]
+    return True
+
+
+def _line_of(text: str, path: Sequence[str]) -> int:
+    """Line (from 1) of a key in TOML text; 0 if it is not found. Good enough to point at, not a parser."""
+    header: list[str] = []
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = raw.strip()
+        if line.startswith("["):
+            header = [part.strip(" \"'") for part in line.split("]")[0].strip("[").split(".")]
+            if header == list(path):
+                return number
+        elif "=" in line and not line.startswith("#"):
+            key = [part.strip(" \"'") for part in line.split("=")[0].split(".")]
+            if [*header, *key] == list(path):
+                return number
+    return 0
+
+
+def _parse_value(text: str, source: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        if text and text[0].isalpha() and not set(text) & set(" \"'[]{},=\n"):
+            return text
+        raise RecnmpError(f"{source}: '{text}' is not a TOML value") from None
+
+
+def _toml_value(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {_toml_value(item)}" for key, item in value.items()) + " }"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{value}"' if isinstance(value, str) else repr(value)

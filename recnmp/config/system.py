@@ -1,0 +1,320 @@
+"""A whole system, frozen and strict: memory, placement, host, refresh, near-memory units, energy, run.
+
+Every number has a unit and a source: "design Dn" is decision n of this project, "[R]" is recalled from the
+RecNMP paper (Ke et al., ISCA 2020) and not re-read, "[P]" is in its abstract or summaries.
+Clocks are always DRAM command clocks (tCK, design D1).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from ..errors import RecnmpError
+from .dram import ChannelConfig, Organisation, Timing, nearest, organisation_preset, timing_preset
+from .order import check_mapping
+
+TAGS = 16  # partial sums of a rank-NMP: PsumTag has 4 bits ([R] RecNMP paper)
+PAGE_BYTES = 4096
+BURST_BYTES = 64
+# Widths of the address in an NMP instruction (design D8), as largest counts.
+ADDRESS_LIMITS = {"ranks": 8, "bank groups": 4, "banks a group": 4, "rows": 1 << 18, "bursts a row": 128}
+
+
+class Section(BaseModel):
+    """A part of the configuration: unknown keys are errors, values are never converted or changed."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+def _field(
+    default: Any, description: str, unit: str, source: str, ge: float | None = None, le: float | None = None
+) -> Any:
+    return Field(
+        default, description=description, ge=ge, le=le, json_schema_extra={"unit": unit, "source": source}
+    )
+
+
+class Dram(Section):
+    """The DRAM devices: a speed bin, an organisation, and single timings that replace those of the bin."""
+
+    timing: str = _field("DDR4_2400R", "speed bin", "name", "[S] as in public RecNMP models")
+    organisation: str = _field("DDR4_8Gb_x8", "device density and width", "name", "[P/R] RecNMP paper")
+    rule_set: Literal["jedec", "ramulator-2.1"] = _field(
+        "jedec", "timing rules; they differ in RD to WR of another rank", "name", "deviation D-1"
+    )
+    overrides: dict[str, int] = _field(
+        {}, "timings that replace those of the speed bin, such as nFAW = 30", "clocks", "user"
+    )
+
+    @field_validator("overrides")
+    @classmethod
+    def _known_timings(cls, overrides: dict[str, int]) -> dict[str, int]:
+        for name, value in overrides.items():
+            if name not in Timing.model_fields:
+                raise RecnmpError(f"unknown timing '{name}', {nearest(name, Timing.model_fields)}")
+            if name in ("rate", "tCK_ps", "nBL"):
+                raise RecnmpError(
+                    f"timing {name} = {value}: belongs to the speed bin, choose another with dram.timing"
+                )
+            if value < 0:
+                raise RecnmpError(f"timing {name} = {value}: must be at least 0")
+        return dict(overrides)
+
+    @model_validator(mode="after")
+    def _resolves(self) -> Self:
+        self.timings()
+        return self
+
+    def devices(self) -> Organisation:
+        """The organisation that the name stands for."""
+        return organisation_preset(self.organisation)
+
+    def timings(self) -> Timing:
+        """The timings of the speed bin for this organisation, overrides applied."""
+        preset = timing_preset(self.timing, self.devices())
+        return Timing(**{**preset.model_dump(), **self.overrides}) if self.overrides else preset
+
+
+class Memory(Section):
+    """Geometry: all ranks of a channel are numbered through, rank = DIMM * ranks_per_dimm + rank in DIMM."""
+
+    channels: int = _field(1, "independent channels", "channels", "[P] RecNMP paper", 1, 64)
+    dimms: int = _field(4, "DIMMs of a channel", "DIMMs", "[P] RecNMP paper", 1, 64)
+    ranks_per_dimm: int = _field(2, "ranks of a DIMM", "ranks", "[P] RecNMP paper", 1, 64)
+
+    @property
+    def ranks(self) -> int:
+        """Ranks of a channel."""
+        return self.dimms * self.ranks_per_dimm
+
+
+class PlacementRules(Section):
+    """How table rows become places in DRAM (docs/placement.md)."""
+
+    mapping: str = _field(
+        "skylake",
+        "physical address to DRAM address: skylake, or an order such as RoBaRaCoCh",
+        "name",
+        "[P/R] RecNMP paper",
+    )
+    pages: Literal["sequential", "random", "coloured"] = _field(
+        "random",
+        "physical 4 KiB page of a logical one; coloured binds a table to a rank",
+        "name",
+        "[R] RecNMP paper",
+    )
+    seed: int = _field(1, "seed of the random pages", "-", "user", 0, (1 << 63) - 1)
+    stride: Literal["packed", "aligned"] = _field(
+        "packed", "distance of rows: their bytes, or rounded up to 64", "name", "design D7"
+    )
+
+    @field_validator("mapping")
+    @classmethod
+    def _known_mapping(cls, name: str) -> str:
+        return check_mapping(name)
+
+
+class Host(Section):
+    """The host's memory controller and its source of reads."""
+
+    read_queue: int = _field(32, "read queue of a channel", "entries", "[P/R] RecNMP paper", 1, 4096)
+    write_queue: int = _field(32, "write queue of a channel", "entries", "[P/R] RecNMP paper", 1, 4096)
+    outstanding: int | None = _field(
+        None, "reads in flight on a channel; none: bounded by the queue", "reads", "design D14", 1
+    )
+
+
+class Refresh(Section):
+    """All-bank refresh."""
+
+    enabled: bool = _field(True, "refresh is issued", "-", "design D13")
+    stagger: int = _field(
+        0, "rank-NMP: refresh of rank r is due r * stagger clocks later", "clocks", "design D13", 0
+    )
+
+
+class Nmp(Section):
+    """Near-memory units: the channel bus, the rank-NMPs and their datapath (docs/microarchitecture.md)."""
+
+    instructions_per_clock: Literal[1, 2] = _field(
+        2, "NMP instructions that cross the channel in a clock", "instructions/clock", "[R] design D2"
+    )
+    bus_turnaround: int = _field(
+        2,
+        "idle clocks of the bus between instructions and results, and between DIMMs",
+        "clocks",
+        "design D2",
+        0,
+        1024,
+    )
+    poolings_per_packet: int = _field(8, "whole poolings of a packet", "poolings", "[R] design D6", 1, TAGS)
+    packets_in_flight: int | None = _field(
+        None,
+        "packets in flight on a channel; none: floor(16 / poolings_per_packet), and never more",
+        "packets",
+        "design D6",
+        1,
+        TAGS,
+    )
+    fifo: int = _field(64, "instruction FIFO of a rank-NMP", "instructions", "design D4", 1, 1 << 16)
+    window: int = _field(
+        16, "instructions that a rank-NMP schedules among", "instructions", "design D4", 1, 1024
+    )
+    skip_full_rank: bool = _field(
+        False, "an instruction may pass the head whose rank has no credit", "-", "design D12"
+    )
+    local_bus: Literal["none", "per_dimm"] = _field(
+        "none", "per_dimm: the ranks of a DIMM share C/A and DQ, and all rules bind", "name", "design D4"
+    )
+    dequantise_multiply: int = _field(4, "pipeline stages: scale", "clocks", "design D9", 1, 64)
+    dequantise_add: int = _field(3, "pipeline stages: bias", "clocks", "design D9", 1, 64)
+    multiply: int = _field(4, "pipeline stages: weight", "clocks", "[R] design D9", 1, 64)
+    accumulate: int = _field(
+        3, "pipeline stages: adder of the partial sums and of the tree", "clocks", "[R] design D9", 1, 64
+    )
+
+    @model_validator(mode="after")
+    def _tags_suffice(self) -> Self:
+        most = TAGS // self.poolings_per_packet
+        if self.packets_in_flight is not None and self.packets_in_flight > most:
+            raise RecnmpError(
+                f"nmp.packets_in_flight = {self.packets_in_flight}: {TAGS} tags in groups of "
+                f"{self.poolings_per_packet} poolings allow 1 to {most} (D6)"
+            )
+        return self
+
+    @property
+    def tag_groups(self) -> int:
+        """K of design D6: packets that may be in flight on a channel."""
+        return self.packets_in_flight or TAGS // self.poolings_per_packet
+
+
+_MOST_PJ = 1e9  # far above any real event, far below what sums of events could overflow
+
+
+class EnergyTable(Section):
+    """Energy of an event (dynamic energy only; no background, no refresh)."""
+
+    activate_pj: float = _field(2100.0, "one ACT of a rank", "pJ", "[R] RecNMP paper", 0, _MOST_PJ)
+    read_pj_per_bit: float = _field(14.0, "data read from a rank", "pJ/bit", "[R] RecNMP paper", 0, _MOST_PJ)
+    write_pj_per_bit: float = _field(
+        14.0, "data written to a rank", "pJ/bit", "[R] RecNMP paper", 0, _MOST_PJ
+    )
+    io_pj_per_bit: float = _field(
+        22.0, "a bit that crosses the channel", "pJ/bit", "[R] RecNMP paper", 0, _MOST_PJ
+    )
+    buffer_io_pj_per_bit: float = _field(
+        0.0,
+        "a bit from a DRAM device to the DIMM's buffer chip, near memory",
+        "pJ/bit",
+        "unsourced, hence 0 (docs/measures.md)",
+        0,
+        _MOST_PJ,
+    )
+    rank_cache_pj: float = _field(
+        50.0, "one probe or fill of a RankCache", "pJ", "[R] RecNMP paper", 0, _MOST_PJ
+    )
+    fp_add_pj: float = _field(7.89, "one FP32 addition", "pJ", "[R] RecNMP paper", 0, _MOST_PJ)
+    fp_mul_pj: float = _field(25.2, "one FP32 multiplication", "pJ", "[R] RecNMP paper", 0, _MOST_PJ)
+    command_io: bool = _field(
+        True,
+        "commands and instructions that cross the channel are charged, on both sides",
+        "-",
+        "docs/measures.md",
+    )
+    instruction_bits: int = _field(79, "an NMP instruction", "bits", "[R] RecNMP paper", 1, 1024)
+    offset_instruction_bits: int = _field(
+        83, "an NMP instruction with ByteOffset (stride no multiple of 64)", "bits", "design D8", 1, 1024
+    )
+    host_command_bits: int = _field(24, "a DDR command of the host", "bits", "docs/measures.md", 1, 1024)
+
+
+class Run(Section):
+    """How batches follow each other."""
+
+    mode: Literal["closed", "stream"] = _field(
+        "closed",
+        "closed: a batch is offered when the one before has ended; stream: back to back",
+        "name",
+        "docs/measures.md",
+    )
+
+
+class SystemConfig(Section):
+    """A system: `kind` host has no near-memory units (`nmp` is None), kind nmp has them.
+
+    Raises:
+        RecnmpError: a named preset does not exist, or a constraint between fields is broken.
+        pydantic.ValidationError: a single value is of the wrong type or out of range; the readers of
+            recnmp.config.load turn it into a RecnmpError of one line that names the file and the key.
+    """
+
+    name: str = _field("recnmp-base", "name of the system in tables and results", "name", "user")
+    kind: Literal["host", "nmp"] = _field("nmp", "host baseline or near-memory processing", "name", "design")
+    dram: Dram = Field(default_factory=Dram)
+    memory: Memory = Field(default_factory=Memory)
+    placement: PlacementRules = Field(default_factory=PlacementRules)
+    host: Host = Field(default_factory=Host)
+    refresh: Refresh = Field(default_factory=Refresh)
+    nmp: Nmp | None = None
+    energy: EnergyTable = Field(default_factory=EnergyTable)
+    run: Run = Field(default_factory=Run)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _units(cls, data: Any) -> Any:
+        """A near-memory system that says nothing of its units has the default ones."""
+        if isinstance(data, dict) and data.get("kind", "nmp") == "nmp" and data.get("nmp") is None:
+            return {**data, "nmp": Nmp()}
+        return data
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        self.channel_config()  # the channel has limits of its own
+        if self.kind == "host":
+            if self.nmp is not None:
+                raise RecnmpError(f"system '{self.name}' is a host: it has no section nmp")
+            return self
+        if self.memory.channels > 1:
+            raise RecnmpError(
+                f"memory.channels = {self.memory.channels}: near-memory systems have one channel for now"
+            )
+        if self.units.accumulate > self.dram.timings().nCCDS:
+            raise RecnmpError(
+                f"nmp.accumulate = {self.units.accumulate}: at most nCCDS = {self.dram.timings().nCCDS} for now, "
+                "so that no burst waits for the adder (D9)"
+            )
+        devices = self.dram.devices()
+        counts = (self.memory.ranks, devices.bankgroups, devices.banks, devices.rows, devices.bursts_per_row)
+        for (what, most), count in zip(ADDRESS_LIMITS.items(), counts, strict=True):
+            if count > most:
+                raise RecnmpError(
+                    f"{count} {what}: the address of an NMP instruction names at most {most} (D8)"
+                )
+        return self
+
+    @property
+    def units(self) -> Nmp:
+        """Section nmp of a near-memory system."""
+        if self.nmp is None:
+            raise RecnmpError(f"system '{self.name}' is a host: it has no near-memory units")
+        return self.nmp
+
+    def channel_config(self) -> ChannelConfig:
+        """One channel of this memory, as the DRAM engine takes it."""
+        return ChannelConfig(
+            timing=self.dram.timings(),
+            organisation=self.dram.devices(),
+            ranks=self.memory.ranks,
+            read_queue=self.host.read_queue,
+            write_queue=self.host.write_queue,
+            outstanding=self.host.outstanding,
+            refresh=self.refresh.enabled,
+            rule_set=self.dram.rule_set,
+        )
+
+    def as_host(self, name: str = "host") -> SystemConfig:
+        """The baseline of this system: the same memory, rules, placement, refresh and queues (D14)."""
+        return self.model_copy(update={"name": name, "kind": "host", "nmp": None})

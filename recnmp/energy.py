@@ -1,0 +1,84 @@
+"""Dynamic energy: counts times the energy of an event (docs/measures.md).
+
+No background and no refresh energy: REF commands, and the PREA before them, are charged to nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .config.system import BURST_BYTES, EnergyTable, SystemConfig
+from .stats import total
+
+PARTS = (
+    "activate",
+    "data_read",
+    "data_write",
+    "io_data",
+    "io_command",
+    "rank_cache",
+    "fp_add",
+    "fp_mul",
+)
+_BURST_BITS = BURST_BYTES * 8
+
+
+def energy_pj(config: SystemConfig, counters: Mapping[str, int]) -> dict[str, float]:
+    """Energy of a run by part and its `total`, in pJ.
+
+    Args:
+        config: the system; its section energy is the table, its kind tells what crosses the channel.
+        counters: what the engine counted (recnmp.stats.COUNTERS).
+
+    Returns:
+        PARTS and `total` -> pJ. data_*: inside the DRAM devices. io_data: bursts that crossed the channel
+        (host: every read and write; near memory: results, and buffer IO when its constant is not 0).
+        io_command: host_command_bits an ACT, PRE, RD or WR; or the bits of each NMP instruction.
+    """
+    table = config.energy
+    reads, writes = total(counters, "rd"), total(counters, "wr")
+    if config.kind == "host":
+        io_bits = (reads + writes) * _BURST_BITS
+        command_bits = _host_command_bits(table, counters)
+        buffer_bits = 0
+    else:
+        io_bits = total(counters, "result_bursts") * _BURST_BITS
+        command_bits = _instruction_bits(table, counters)
+        buffer_bits = reads * _BURST_BITS
+    parts = {
+        "activate": total(counters, "act") * table.activate_pj,
+        "data_read": reads * _BURST_BITS * table.read_pj_per_bit,
+        "data_write": writes * _BURST_BITS * table.write_pj_per_bit,
+        "io_data": io_bits * table.io_pj_per_bit + buffer_bits * table.buffer_io_pj_per_bit,
+        "io_command": command_bits * table.io_pj_per_bit if table.command_io else 0.0,
+        "rank_cache": total(counters, "rank_cache_accesses") * table.rank_cache_pj,
+        "fp_add": total(counters, "fp_adds") * table.fp_add_pj,
+        "fp_mul": total(counters, "fp_muls") * table.fp_mul_pj,
+    }
+    return {**parts, "total": sum(parts.values())}
+
+
+def what_counts(config: SystemConfig) -> str:
+    """One sentence that says what the energy of this system includes, for every table and figure."""
+    table = config.energy
+    commands = "not counted"
+    if table.command_io:
+        commands = (
+            f"counted, {table.host_command_bits} bits a host command, {table.instruction_bits} an instruction"
+            f" ({table.offset_instruction_bits} with ByteOffset)"
+        )
+    buffer = f"{table.buffer_io_pj_per_bit:g} pJ/bit" + ("" if table.buffer_io_pj_per_bit else " (unsourced)")
+    return (
+        "dynamic energy: activate, data, data IO, FP operations; command IO "
+        f"{commands}; DRAM-to-buffer IO {buffer}; no background, no refresh"
+    )
+
+
+def _host_command_bits(table: EnergyTable, counters: Mapping[str, int]) -> int:
+    return sum(total(counters, name) for name in ("act", "pre", "rd", "wr")) * table.host_command_bits
+
+
+def _instruction_bits(table: EnergyTable, counters: Mapping[str, int]) -> int:
+    with_offset = total(counters, "offset_instructions")
+    plain = total(counters, "instructions") + total(counters, "packet_instructions") - with_offset
+    return plain * table.instruction_bits + with_offset * table.offset_instruction_bits

@@ -1,0 +1,220 @@
+"""What the host does before the channel: lookups into NMP packets (docs/microarchitecture.md, section 2).
+
+A batch becomes one array of instructions, packet after packet, in the order in which they are sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from . import isa
+from .errors import RecnmpError
+from .kernels.vocabulary import instruction_dtype
+from .placement import Lines, Placement
+from .workload import Batch, Table
+
+Int64s = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Packets:
+    """The packets of one batch.
+
+    stream: [m] of `instruction_dtype`: each packet is CONFIG, LOOKUPs, END.
+    table, first_sample: int64 [packets], whose poolings they hold; pooling j of a packet is sample first_sample + j.
+    first_packet: number of the first one; they are numbered upwards by one.
+    lines: 64-byte lines that the LOOKUPs read.
+    offset_lookups: LOOKUPs of tables whose stride is no multiple of 64, which carry ByteOffset (D8).
+    """
+
+    stream: npt.NDArray[np.void]
+    table: Int64s
+    first_sample: Int64s
+    first_packet: int
+    lines: int
+    offset_lookups: int
+
+
+class PacketBuilder:
+    """Builds packets, and keeps what the host remembers from batch to batch: packet numbers and predicted rows.
+
+    tables: the workload's; placement: where their rows are; poolings_per_packet: P of D6.
+    Raises RecnmpError for a table whose rows this machine cannot sum.
+    """
+
+    def __init__(self, tables: Sequence[Table], placement: Placement, poolings_per_packet: int) -> None:
+        self._tables = tables
+        self._placement = placement
+        self._poolings = poolings_per_packet
+        self._next_packet = 0
+        self._rows: Int64s = np.full(placement.config.memory.ranks * 16, -1, np.int64)
+        for table in tables:
+            check_table(table)
+
+    def build(self, batch: Batch, order: str) -> Packets:
+        """All packets of a batch that have a LOOKUP. order: "table" or "sample", in which order they are sent."""
+        size, tables = batch.batch_size, batch.n_tables
+        per_table = -(-size // self._poolings)
+        parts = []
+        counts = np.zeros((tables, per_table), np.int64)
+        for table in range(tables):
+            lookups = self._lookups(batch, table)
+            sample = self._samples(batch, table)[lookups["lookup"] - batch.offsets[table * size]]
+            packet, lookups["tag"] = np.divmod(sample, self._poolings)
+            lookups["packet"] = packet  # of its table, for now
+            counts[table] = np.bincount(packet, minlength=per_table)
+            parts.append(lookups)
+        sent = counts if order == "table" else counts.T
+        lengths = np.where(sent > 0, sent + 2, 0).reshape(-1)
+        starts = (np.cumsum(lengths) - lengths).reshape(sent.shape)
+        numbers = (np.cumsum(lengths > 0) - 1).reshape(sent.shape)
+        if order != "table":
+            starts, numbers = starts.T, numbers.T
+        stream = np.zeros(int(lengths.sum()), instruction_dtype)
+        kept = int(np.count_nonzero(lengths))
+        table_of, first_sample = np.zeros(kept, np.int64), np.zeros(kept, np.int64)
+        for table, lookups in enumerate(parts):
+            self._fill(stream, lookups, counts[table], starts[table], numbers[table], table)
+            used = counts[table] > 0
+            table_of[numbers[table][used]] = table
+            first_sample[numbers[table][used]] = np.flatnonzero(used) * self._poolings
+        stream["weighted"] = batch.weights is not None
+        self._predict(stream)
+        packets = Packets(
+            stream,
+            table_of,
+            first_sample,
+            self._next_packet,
+            sum(int(part["bursts"].sum()) for part in parts),
+            sum(len(part) for table, part in enumerate(parts) if self._placement.stride(table) % 64),
+        )
+        self._next_packet += kept
+        return packets
+
+    def _samples(self, batch: Batch, table: int) -> Int64s:
+        """int64 [lookups of the table]: the sample that each belongs to."""
+        bags = batch.offsets[table * batch.batch_size : (table + 1) * batch.batch_size + 1]
+        return np.repeat(np.arange(batch.batch_size), np.diff(bags))
+
+    def _lookups(self, batch: Batch, table: int) -> npt.NDArray[np.void]:
+        """One LOOKUP for each run of each lookup of a table, in order; packet and tag not set yet."""
+        first, last = batch.offsets[[table * batch.batch_size, (table + 1) * batch.batch_size]]
+        lines = self._placement.locate(table, batch.indices[first:last])
+        start, bursts, group = _runs(lines)
+        lookups = np.zeros(len(start), instruction_dtype)
+        vector = lines.vector[start]
+        lookups["lookup"] = first + vector
+        lookups["opcode"] = isa.LOOKUP + group
+        lookups["bursts"] = bursts
+        lookups["dim"] = self._tables[table].dim
+        for name in ("rank", "bankgroup", "bank", "row", "column"):
+            lookups[name] = getattr(lines, name)[start]
+        lookups["byte_offset"] = lines.byte_offset[vector] // 4
+        if batch.weights is not None:
+            lookups["weight"] = batch.weights[first:last][vector]
+        return lookups
+
+    def _fill(
+        self,
+        stream: npt.NDArray[np.void],
+        lookups: npt.NDArray[np.void],
+        counts: Int64s,
+        starts: Int64s,
+        numbers: Int64s,
+        table: int,
+    ) -> None:
+        """Put one table's LOOKUPs, with their CONFIG and END, at their places in the stream."""
+        used = counts > 0
+        before = np.cumsum(counts) - counts
+        place = np.arange(len(lookups)) + (starts - before + 1)[lookups["packet"]]
+        stream[place] = lookups
+        stream["packet"][place] = self._next_packet + numbers[lookups["packet"]]
+        for opcode, at in ((isa.CONFIG, starts[used]), (isa.END, (starts + counts + 1)[used])):
+            stream["opcode"][at] = opcode
+            stream["packet"][at] = self._next_packet + numbers[used]
+            stream["lookup"][at] = -1
+            stream["dim"][at] = self._tables[table].dim
+
+    def _predict(self, stream: npt.NDArray[np.void]) -> None:
+        """Command-presence bits from the row that was last asked for in each bank (D3)."""
+        at = np.flatnonzero(stream["opcode"] >= isa.LOOKUP)
+        bank = (stream["rank"][at].astype(np.int64) * 4 + stream["bankgroup"][at]) * 4 + stream["bank"][at]
+        order = np.argsort(bank, kind="stable")
+        bank, row = bank[order], stream["row"][at][order].astype(np.int64)
+        first = np.append(True, bank[1:] != bank[:-1])[: len(bank)]
+        before = np.append(-1, row[:-1])[: len(row)]
+        before[first] = self._rows[bank[first]]
+        last = np.append(first[1:], True)[: len(bank)]
+        self._rows[bank[last]] = row[last]
+        bits = np.full(len(row), isa.PREDICT_RD, np.int8)
+        bits[before != row] |= isa.PREDICT_ACT
+        bits[(before != row) & (before >= 0)] |= isa.PREDICT_PRE
+        stream["ddr_cmd"][at[order]] = bits
+
+
+def check_table(table: Table) -> None:
+    """Raise RecnmpError unless this machine can sum rows of the table (D9)."""
+    if table.dtype != "fp32":
+        raise RecnmpError(
+            f"table '{table.name}': {table.dtype} rows are not summed near memory yet, only fp32"
+        )
+    most = isa.MAX_BURSTS * isa.ELEMENTS_PER_GROUP
+    if table.dim > most:
+        raise RecnmpError(
+            f"table '{table.name}': dim {table.dim}, but a partial sum holds 1 to {most} elements (D9)"
+        )
+
+
+def _runs(lines: Lines) -> tuple[Int64s, Int64s, Int64s]:
+    """Cut vectors into runs of consecutive columns of one DRAM row.
+
+    Returns int64 [runs] each: first line of the run, its lines, and the element group that it begins with.
+    """
+    count = len(lines.vector)
+    if count == 0:
+        return (np.zeros(0, np.int64),) * 3
+    goes_on = np.zeros(count, bool)
+    goes_on[1:] = lines.vector[1:] == lines.vector[:-1]
+    first_line = np.maximum.accumulate(np.where(goes_on, 0, np.arange(count)))
+    for name in ("channel", "rank", "bankgroup", "bank", "row"):
+        column = getattr(lines, name)
+        goes_on[1:] &= column[1:] == column[:-1]
+    goes_on[1:] &= lines.column[1:] == lines.column[:-1] + 1
+    start = np.flatnonzero(~goes_on)
+    return start, np.diff(np.append(start, count)), start - first_line[start]
+
+
+def to_wire(stream: npt.NDArray[np.void], poolings_per_packet: int) -> npt.NDArray[np.uint64]:
+    """The instructions as they cross the channel: uint64 [m, 2], layout `isa.INSTRUCTION`.
+
+    Tag groups are those that the channel gave when it sent them (field `group`).
+    """
+    lookup = stream["opcode"] >= isa.LOOKUP
+    place = {
+        name: np.where(lookup, stream[name], 0) for name in ("rank", "bankgroup", "bank", "row", "column")
+    }
+    group = stream["group"]
+    config = {
+        "tag_group": group,
+        "dtype": np.zeros(len(stream), np.int64),
+        "layout": np.zeros(len(stream), np.int64),
+        "weighted": stream["weighted"],
+        "unused": np.zeros(len(stream), np.int64),
+    }
+    tag = group.astype(np.int64) * poolings_per_packet + stream["tag"]
+    return isa.INSTRUCTION.pack(
+        {
+            "opcode": stream["opcode"],
+            "ddr_cmd": stream["ddr_cmd"],
+            "address": np.where(lookup, isa.ADDRESS.pack(place)[:, 0], isa.CONFIG_ADDRESS.pack(config)[:, 0]),
+            "vsize": np.where(lookup, stream["bursts"] - 1, 0),
+            "weight": np.where(lookup, stream["weight"].view(np.uint32), np.maximum(stream["dim"], 0)),
+            "locality": stream["locality"],
+            "psum_tag": np.where(lookup, tag, 0),
+            "byte_offset": stream["byte_offset"],
+        }
+    )

@@ -1,0 +1,43 @@
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from .dimm_nmp import DimmNmp
+from .rank_nmp import RankNmp
+
+CHANNEL_COUNTERS: tuple[str, ...]
+
+class Channel:
+    ranks: RankNmp
+    dimms: DimmNmp
+    groups: int
+    tags_per_group: int
+    instructions_per_clock: int
+    now: int
+    def __init__(
+        self,
+        ranks: RankNmp,
+        dimms: DimmNmp,
+        instructions_per_clock: int,
+        turnaround: int,
+        burst_clocks: int,
+        skip_full_rank: bool,
+    ) -> None: ...
+    def run(
+        self,
+        stream: npt.NDArray[np.void],
+        start_clk: int,
+        skip: bool = True,
+        logging: bool = False,
+        drain: bool = True,
+        progress: Callable[[int], object] | None = None,
+    ) -> int: ...
+    def offer(self, stream: npt.NDArray[np.void], start_clk: int, logging: bool = False) -> None: ...
+    def step(self) -> int: ...
+    def take_logs(
+        self,
+    ) -> tuple[npt.NDArray[np.void], npt.NDArray[np.void], npt.NDArray[np.void], npt.NDArray[np.void]]: ...
+    def take_packets(self) -> npt.NDArray[np.int64]: ...
+    def counts(self) -> npt.NDArray[np.int64]: ...
+    def reset_counts(self) -> None: ...

@@ -1,0 +1,14 @@
+import numpy as np
+import numpy.typing as npt
+
+from .rank_window import RankWindow
+
+class RankNmp:
+    ranks: int
+    ranks_per_dimm: int
+    fifo_depth: int
+    tags_per_group: int
+    window: RankWindow
+    def __init__(self, window: RankWindow, fifo_depth: int, tags_per_group: int, pipeline: int) -> None: ...
+    def step(self, r: int, clk: int, arriving: npt.NDArray[np.void], clear: int = 0) -> tuple[bool, int]: ...
+    def in_flight(self) -> int: ...

@@ -1,0 +1,152 @@
+"""rank-NMP: instruction FIFO, decoder and done bits of every rank of one channel; the window is in rank_window.pyx.
+
+The page is docs/microarchitecture.md, section 4. State is plain arrays by rank; `step_rank` does one clock of one
+rank and says in `next_clk` before which clock nothing can happen there. Skipping idle clocks uses that and
+nothing else, so there is one behaviour only.
+"""
+
+import numpy as np
+
+from libc.stdint cimport int64_t
+
+from .rank_window cimport NONE, RankWindow, Window
+from .vocabulary cimport CONFIG, END, GROUPS, LOOKUP, NEVER, Instruction
+from .vocabulary import instruction_dtype
+
+cdef Rank _rank[1]
+
+
+cdef class RankNmp:
+    """All rank-NMPs of one channel.
+
+    window: windows and schedulers of its ranks. fifo_depth: instructions that a FIFO holds. tags_per_group: P of D6.
+    pipeline: clocks of the datapath.
+    """
+
+    def __init__(self, RankWindow window, int fifo_depth, int tags_per_group, int64_t pipeline):
+        cdef int r, g
+        self.window = window
+        self.ranks = window.ranks
+        self.ranks_per_dimm = window.ranks_per_dimm
+        self.fifo_depth = fifo_depth
+        self.tags_per_group = tags_per_group
+        self.pipeline = pipeline
+        self.rank = np.zeros(self.ranks, np.asarray(<Rank[:1]>_rank).dtype)
+        self.fifo = np.zeros((self.ranks, fifo_depth), instruction_dtype)
+        self.fifo_visible = np.zeros((self.ranks, fifo_depth), np.int64)
+        for r in range(self.ranks):
+            self.rank[r].next_clk = window.window[r].look
+            for g in range(GROUPS):
+                self.rank[r].ended[g] = NEVER
+                self.rank[r].done[g] = NEVER
+                self.rank[r].last_in[g] = -NEVER
+
+    def in_flight(self):
+        """Bursts of all LOOKUPs in FIFOs and windows, at most."""
+        cdef int r, bursts = 0
+        for r in range(self.ranks):
+            bursts += 8 * (self.rank[r].fifo_count + self.window.window[r].entries)
+        return bursts
+
+    def step(self, int r, int64_t clk, Instruction[::1] arriving, int clear=0):
+        """One clock of rank r alone, for lockstep.
+
+        arriving: instructions on the bus for this rank in this clock (dtype `instruction_dtype`); clear: a bit a
+        group whose done bit the DIMM clears in this clock. Returns (popped, done): whether an instruction left
+        the FIFO, and a bit a group whose done bit is visible on the next clock.
+        """
+        cdef int i, g, done = 0
+        cdef bint popped = self.step_rank(r, clk, False)
+        for g in range(GROUPS):
+            if clear >> g & 1:
+                self.clear_done(r, g, clk)
+        for i in range(arriving.shape[0]):
+            if not self.push(r, &arriving[i], clk):
+                raise OverflowError(f"rank {r}: instruction sent to a full FIFO in clock {clk}")
+        for g in range(GROUPS):
+            done |= (self.rank[r].done[g] <= clk + 1) << g
+        return bool(popped), done
+
+    cdef bint push(self, int r, Instruction* instruction, int64_t clk) noexcept nogil:
+        """An instruction on the bus in clock clk: visible in the FIFO on the next. False if it is full."""
+        cdef Rank* rank = &self.rank[r]
+        cdef int place
+        if rank.fifo_count == self.fifo_depth:
+            return False
+        place = rank.fifo_head + rank.fifo_count
+        if place >= self.fifo_depth:
+            place -= self.fifo_depth
+        self.fifo[r, place] = instruction[0]
+        self.fifo_visible[r, place] = clk + 1
+        rank.fifo_count += 1
+        if clk + 1 < rank.next_clk:
+            rank.next_clk = clk + 1
+        return True
+
+    cdef void clear_done(self, int r, int group, int64_t clk) noexcept nogil:
+        cdef Rank* rank = &self.rank[r]
+        rank.done[group] = NEVER
+        rank.ended[group] = NEVER
+        if clk + 1 < rank.next_clk:  # a CONFIG may wait for it
+            rank.next_clk = clk + 1
+
+    cdef bint step_rank(self, int r, int64_t clk, bint skip) noexcept nogil:
+        """One clock; True if an instruction left the FIFO. Scheduler first: it sees the window as it stood."""
+        cdef Rank* rank = &self.rank[r]
+        cdef Window* window = &self.window.window[r]
+        cdef bint popped
+        cdef int64_t decoder
+        if not skip or window.look <= clk:
+            window.look = self.window.schedule(r, clk)
+            if window.finished != NONE:
+                rank.last_in[window.finished] = clk + self.window.data_delay
+                rank.unfinished[window.finished] -= 1
+                self.settle(r, window.finished)
+        popped = self.decode(r, clk)
+        decoder = clk + 1 if popped else self.decode_next(r, clk)
+        rank.next_clk = min(window.look, decoder)
+        return popped
+
+    cdef bint decode(self, int r, int64_t clk) noexcept nogil:
+        """Pop the FIFO's head if it may go in this clock."""
+        cdef Rank* rank = &self.rank[r]
+        cdef Instruction* head = &self.fifo[r, rank.fifo_head]
+        cdef int group = head.group
+        if rank.fifo_count == 0 or self.fifo_visible[r, rank.fifo_head] > clk:
+            return False
+        if head.opcode >= LOOKUP:
+            if not self.window.has_entry(r, clk):
+                return False
+            self.window.enter(r, head, clk)
+            rank.unfinished[group] += 1
+            rank.valid |= 1 << (group * self.tags_per_group + head.tag)
+        elif head.opcode == CONFIG:
+            if rank.done[group] <= clk:
+                return False
+            rank.dim[group] = head.dim
+            rank.valid &= ~(((1 << self.tags_per_group) - 1) << (group * self.tags_per_group))
+        else:
+            rank.ended[group] = clk
+            self.settle(r, group)
+        rank.fifo_head = rank.fifo_head + 1 if rank.fifo_head + 1 < self.fifo_depth else 0
+        rank.fifo_count -= 1
+        return True
+
+    cdef int64_t decode_next(self, int r, int64_t clk) noexcept nogil:
+        """Nothing was popped in clk: the next clock on which something could be, as far as this rank knows."""
+        cdef Rank* rank = &self.rank[r]
+        if rank.fifo_count == 0:
+            return NEVER
+        if self.fifo_visible[r, rank.fifo_head] > clk:
+            return self.fifo_visible[r, rank.fifo_head]
+        if self.fifo[r, rank.fifo_head].opcode >= LOOKUP:
+            return self.window.next_release(r)
+        return NEVER  # a read or the DIMM's clearing of done will wake it
+
+    cdef void settle(self, int r, int group) noexcept nogil:
+        """Set the clock of the done bit once END was popped and every LOOKUP is read."""
+        cdef Rank* rank = &self.rank[r]
+        cdef int64_t summed = rank.last_in[group] + self.pipeline
+        if rank.ended[group] == NEVER or rank.unfinished[group]:
+            return
+        rank.done[group] = summed if summed > rank.ended[group] + 1 else rank.ended[group] + 1

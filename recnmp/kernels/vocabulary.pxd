@@ -1,0 +1,76 @@
+# Words shared by the near-memory kernels: opcodes and record structs (docs/microarchitecture.md).
+
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
+
+cdef extern from *:
+    """
+    /* Far away, yet safe to add any timing to. */
+    #define RECNMP_NEVER ((int64_t)1 << 60)
+    """
+    const int64_t NEVER "RECNMP_NEVER"
+
+cdef enum:
+    TAGS = 16
+    GROUPS = 16  # tag groups at most
+    CONFIG = 1
+    END = 2
+    LOOKUP = 8  # + first element group
+
+cdef enum:
+    PREDICT_ACT = 1
+    PREDICT_RD = 2
+    PREDICT_PRE = 4
+
+# One NMP instruction, decoded. `lookup` and `packet` are the simulator's, and not on the bus: they name
+# what an operand is, for values and logs; packets are numbered in the order in which they are sent.
+cdef struct Instruction:
+    int64_t lookup
+    int64_t packet
+    int32_t row
+    float weight
+    int16_t column
+    int16_t dim
+    int8_t opcode
+    int8_t rank
+    int8_t bankgroup
+    int8_t bank
+    int8_t bursts
+    int8_t tag  # of its packet's poolings, 0 .. P-1; the group's base is added where it is sent
+    int8_t group  # tag group, set where it is sent
+    int8_t ddr_cmd
+    int8_t locality
+    int8_t byte_offset
+    int8_t weighted
+    int8_t unused
+
+# One burst entering a rank's datapath.
+cdef struct Operand:
+    int64_t clk
+    int64_t lookup
+    int64_t packet
+    int32_t rank
+    int16_t tag  # of its packet's poolings
+    int16_t element_group
+
+# One DRAM command, columns as in the recorded traces.
+cdef struct LoggedCommand:
+    int64_t clk
+    int32_t command
+    int32_t rank
+    int32_t bankgroup
+    int32_t bank
+    int32_t row
+    int32_t column
+
+# One result burst on the channel.
+cdef struct ResultBurst:
+    int64_t clk
+    int64_t packet
+    int32_t dimm
+    int16_t tag
+    int16_t element_group
+
+# One instruction on the channel: `position` in the stream of its batch.
+cdef struct Sent:
+    int64_t clk
+    int64_t position

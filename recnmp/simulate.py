@@ -1,0 +1,268 @@
+"""Running a trace on systems: simulate one, or compare some with their host baselines."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from .baseline import HostEngine
+from .config.system import SystemConfig
+from .errors import RecnmpError
+from .placement import Placement
+from .result import Comparison, Result, describe_trace
+from .stats import check_counters
+from .values import Values
+from .workload import Batch, Table, Workload
+
+# Called with the number of lookups that were finished since the last call.
+Progress = Callable[[int], None]
+
+
+class Engine(Protocol):
+    """A machine that runs batches: the host's, the near-memory one, or one in another language of blocks."""
+
+    def run_batch(self, batch: Batch, order: str, start_clock: int) -> int:
+        """Run one batch that is offered at start_clock; the clock at which its last datum has crossed.
+
+        `order` is "table" or "sample". A batch without lookups ends when it starts.
+        """
+
+    def run_stream(self, batches: Sequence[Batch], order: str, start_clock: int) -> list[int]:
+        """Run batches back to back, all offered from start_clock on; the clock of the last datum of each."""
+
+    def reset_counters(self) -> None:
+        """Set all counters to 0; the state of the machine stays."""
+
+    def counters(self) -> Mapping[str, int]:
+        """What was counted since the last reset, by the names of recnmp.stats.COUNTERS."""
+
+
+@runtime_checkable
+class SummingEngine(Protocol):
+    """An engine that knows what the tables hold and adds it up."""
+
+    def results(self) -> list[npt.NDArray[np.float32]]:
+        """Sums of the last batch, float32 [batch_size, dim] a table."""
+
+
+MakeEngine = Callable[[SystemConfig, Sequence[Table], Placement, Values | None], Engine]
+
+
+def make_engine(
+    config: SystemConfig, tables: Sequence[Table], placement: Placement, values: Values | None
+) -> Engine:
+    """The engine of a system: the host's, or the near-memory one.
+
+    Raises:
+        RecnmpError: near-memory units cannot do this yet.
+    """
+    if config.kind == "host":
+        return HostEngine(config, tables, placement)
+    # imported only where it is used: a host run needs no near-memory kernels
+    from .near_memory import NmpEngine
+
+    return NmpEngine(config, tables, placement, values)
+
+
+def simulate(
+    config: SystemConfig,
+    workload: Workload,
+    warmup: int = 0,
+    values: Values | None = None,
+    progress: Progress | None = None,
+    make: MakeEngine = make_engine,
+) -> Result:
+    """Run a trace on one system, without a baseline.
+
+    Args:
+        config: the system.
+        workload: the trace.
+        warmup: batches that run first and are not counted.
+        values: what the tables hold, for engines that sum (recnmp.values); None: timing only.
+        progress: called after each batch.
+        make: makes the engine; another one may be handed in.
+
+    Raises:
+        RecnmpError: tables do not fit, something is not supported yet, or warm-up leaves no batch.
+    """
+    run = _Run(config, workload, warmup, values, make)
+    run.execute(progress)
+    return run.result()
+
+
+def compare(
+    configs: Sequence[SystemConfig],
+    workload: Workload,
+    name: str,
+    warmup: int = 0,
+    values: Values | None = None,
+    progress: Progress | None = None,
+    make: MakeEngine = make_engine,
+    host: Callable[[SystemConfig], SystemConfig] = SystemConfig.as_host,
+) -> Comparison:
+    """Run each system and the host baseline of the same memory, placement and refresh (D14).
+
+    Args:
+        configs: the systems; names must differ. A host among them is its own baseline.
+        workload: the trace.
+        name: what the trace is called in tables and figures.
+        warmup, values, progress, make: as of `simulate`.
+        host: the baseline of a system, by default `SystemConfig.as_host`.
+
+    Returns:
+        Baselines first. Systems whose baselines are equal share one; further ones are named
+        `host (SYSTEM)`.
+    """
+    began = time.perf_counter()
+    names = [config.name for config in configs]
+    if len(set(names)) < len(names):
+        raise RecnmpError(f"systems have the same name: {', '.join(names)}")
+    baselines = [config for config in configs if config.kind == "host"]
+    base_of = {config.name: config.name for config in baselines}
+    for config in configs:
+        if config.kind == "nmp":
+            base_of[config.name] = _find_baseline(baselines, host(config), config.name)
+    # every engine is made before the first one runs: what cannot be done is refused at once
+    ordered = [*baselines, *(config for config in configs if config.kind == "nmp")]
+    runs = [
+        _Run(config, workload, warmup, None if config.kind == "host" else values, make) for config in ordered
+    ]
+    results: dict[str, Result] = {}
+    for run in runs:
+        run.execute(progress)
+        results[run.config.name] = run.result()
+    measured = [
+        _against(result, results[base_of.get(result.config.name, result.config.name)])
+        for result in results.values()
+    ]
+    seed = configs[0].placement.seed if configs else 0
+    return Comparison(describe_trace(workload, name), seed, warmup, measured, time.perf_counter() - began)
+
+
+def _find_baseline(baselines: list[SystemConfig], wanted: SystemConfig, system: str) -> str:
+    """Name of the baseline equal to `wanted` but for its name; it joins `baselines` if there is none."""
+    for baseline in baselines:
+        if baseline.model_copy(update={"name": wanted.name}) == wanted:
+            return baseline.name
+    taken = any(baseline.name == wanted.name for baseline in baselines)
+    named = wanted.model_copy(update={"name": f"{wanted.name} ({system})"}) if taken else wanted
+    baselines.append(named)
+    return named.name
+
+
+def _against(run: Result, baseline: Result) -> Result:
+    return replace(
+        run,
+        baseline=baseline.config.name,
+        baseline_clocks=baseline.clocks,
+        baseline_pj=baseline.energy_pj["total"],
+    )
+
+
+class _Run:
+    """One system on one trace: when batches are offered, when they end, and what is counted."""
+
+    def __init__(
+        self, config: SystemConfig, workload: Workload, warmup: int, values: Values | None, make: MakeEngine
+    ) -> None:
+        if warmup < 0 or (warmup and warmup >= workload.n_batches):
+            raise RecnmpError(
+                f"warmup = {warmup}: at least 0, and one of the {workload.n_batches} batches must be left"
+            )
+        if config.kind == "nmp" and workload.mode != "sum":
+            raise RecnmpError(
+                f"system {config.name}: poolings of mode {workload.mode} are not made near memory yet, only sums "
+                "and weighted sums"
+            )
+        self.config = config
+        self._workload = workload
+        self._warmup = warmup
+        placement = Placement(config, workload.tables)
+        self._engine = make(config, workload.tables, placement, values)
+        self._streams = config.run.mode == "stream"
+        self._row_bytes = np.array([table.row_bytes for table in workload.tables], np.int64)
+        self._sums = hashlib.sha256() if values is not None else None
+        self._first = self._end = self._next = 0
+        self._latencies: list[int] = []
+        self._batches = self._lookups = self._useful_bytes = 0
+        self._wall_s = 0.0
+
+    def execute(self, progress: Progress | None) -> None:
+        """Run the warm-up, forget what was counted, and run the rest."""
+        began = time.perf_counter()
+        batches = self._workload.batches()
+        for batch in islice(batches, self._warmup):
+            self._closed(batch)
+            if progress is not None:
+                progress(batch.lookups)
+        self._start_counting()
+        if self._streams:
+            self._stream(list(batches), progress)
+        else:
+            for batch in batches:
+                self._count(batch)
+                self._latencies.append(self._closed(batch))
+                if progress is not None:
+                    progress(batch.lookups)
+        self._wall_s = time.perf_counter() - began
+
+    def result(self) -> Result:
+        """The measures of the counted batches."""
+        counters = dict(self._engine.counters())
+        check_counters(counters, self.config.kind)
+        if counters["lookups"] != self._lookups:
+            raise RuntimeError(
+                f"{self.config.name} answered {counters['lookups']} of {self._lookups} lookups"
+            )
+        return Result(
+            config=self.config,
+            batches=self._batches,
+            lookups=self._lookups,
+            useful_bytes=self._useful_bytes,
+            clocks=self._end - self._first,
+            latencies=tuple(self._latencies),
+            counters=counters,
+            sums_sha256=self._sums.hexdigest() if self._sums else None,
+            wall_s=self._wall_s,
+        )
+
+    def _start_counting(self) -> None:
+        self._engine.reset_counters()
+        self._first = self._end = self._next
+
+    def _closed(self, batch: Batch) -> int:
+        """A batch is offered on the clock after the one before has ended; its latency."""
+        start = self._next
+        self._end = self._engine.run_batch(batch, self._workload.order, start)
+        self._next = self._end + 1
+        self._hash_sums()
+        return self._end - start
+
+    def _hash_sums(self) -> None:
+        if self._sums is not None and isinstance(self._engine, SummingEngine):
+            for sums in self._engine.results():
+                self._sums.update(np.ascontiguousarray(sums, "<f4").tobytes())
+
+    def _stream(self, batches: list[Batch], progress: Progress | None) -> None:
+        """All batches back to back: none has a latency of its own, since all wait from the start."""
+        for batch in batches:
+            self._count(batch)
+        ends = self._engine.run_stream(batches, self._workload.order, self._next)
+        self._end = max(ends, default=self._next)
+        self._hash_sums()
+        if progress is not None:
+            progress(self._lookups)
+
+    def _count(self, batch: Batch) -> None:
+        self._batches += 1
+        self._lookups += batch.lookups
+        if batch.n_tables:
+            per_table = np.diff(batch.offsets[:: batch.batch_size])
+            self._useful_bytes += int(per_table @ self._row_bytes)

@@ -1,0 +1,219 @@
+"""Counters, declared once, and what is computed from them: totals, latencies, ceilings.
+
+An engine's `counters()` is a flat dict of the names below; a counter that can be kept per rank has one entry
+a rank, `act[0]`, `act[1]`, ... (`per_rank` makes them), or, where the engine does not tell ranks apart, one
+under its plain name. Numbers are exact ints; nothing is counted twice.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from .config.system import SystemConfig
+
+Side = Literal["host", "nmp", "both"]
+
+
+@dataclass(frozen=True)
+class Counter:
+    """One counted event: its name and unit, whose it is, and whether ranks may keep their own."""
+
+    name: str
+    unit: str
+    side: Side
+    per_rank: bool
+    meaning: str
+
+
+COUNTERS = {
+    counter.name: counter
+    for counter in (
+        Counter("lookups", "lookups", "both", False, "rows read, duplicates counted each time"),
+        Counter("poolings", "poolings", "both", False, "poolings executed, empty ones included"),
+        Counter("lines", "bursts", "both", False, "64-byte lines that the lookups need"),
+        Counter(
+            "row_hits",
+            "requests",
+            "both",
+            True,
+            "requests or instructions first served by RD or WR: their row was open",
+        ),
+        Counter(
+            "row_misses",
+            "requests",
+            "both",
+            True,
+            "requests or instructions first served by ACT: their bank was closed",
+        ),
+        Counter(
+            "row_conflicts",
+            "requests",
+            "both",
+            True,
+            "requests or instructions first served by PRE: another row was open",
+        ),
+        Counter("read_latency", "clocks", "host", False, "acceptance to last datum, added over all reads"),
+        Counter("act", "commands", "both", True, "ACT commands"),
+        Counter("pre", "commands", "both", True, "PRE commands (one bank)"),
+        Counter("prea", "commands", "both", True, "PREA commands (all banks; only before a refresh)"),
+        Counter("rd", "commands", "both", True, "RD commands, a burst of 64 bytes each"),
+        Counter("ref", "commands", "both", True, "REFab commands"),
+        Counter("wr", "commands", "host", True, "WR commands, a burst of 64 bytes each"),
+        Counter("packets", "packets", "nmp", False, "NMP packets"),
+        Counter("instructions", "instructions", "nmp", False, "NMP instructions of lookups"),
+        Counter(
+            "offset_instructions",
+            "instructions",
+            "nmp",
+            False,
+            "those of the instructions that carry ByteOffset (83 bits, D8)",
+        ),
+        Counter(
+            "packet_instructions",
+            "instructions",
+            "nmp",
+            False,
+            "CONFIG and END, once each on the bus whatever the number of ranks that take them",
+        ),
+        Counter(
+            "instruction_clocks", "clocks", "nmp", False, "clocks in which instructions crossed the channel"
+        ),
+        Counter(
+            "result_bursts", "bursts", "nmp", False, "64-byte bursts of DIMM sums that crossed the channel"
+        ),
+        Counter("turnarounds", "turnarounds", "nmp", False, "changes of direction or DIMM on the bus (D2)"),
+        Counter("mispredictions", "instructions", "nmp", True, "command-presence bits that were wrong (D3)"),
+        Counter("rank_cache_accesses", "accesses", "nmp", True, "RankCache probes not bypassed, and fills"),
+        Counter("fp_adds", "operations", "nmp", False, "FP32 additions: partial sums and adder trees"),
+        Counter("fp_muls", "operations", "nmp", False, "FP32 multiplications by weights"),
+    )
+}
+
+_KEY = re.compile(r"(\w+)(?:\[(\d+)\])?")
+
+
+def per_rank(name: str, values: Iterable[int]) -> dict[str, int]:
+    """The entries of a counter that is kept per rank, from its values in rank order."""
+    return {f"{name}[{rank}]": int(value) for rank, value in enumerate(values)}
+
+
+def check_counters(counters: Mapping[str, int], kind: Literal["host", "nmp"]) -> None:
+    """Raise KeyError for an entry that is not declared for this kind of system, or not as it is kept."""
+    for key in counters:
+        match = _KEY.fullmatch(key)
+        counter = COUNTERS.get(match[1]) if match else None
+        if match is None or counter is None or counter.side not in (kind, "both"):
+            raise KeyError(f"counter '{key}' is not declared for {kind} systems")
+        if match[2] is not None and (not counter.per_rank or counter.name in counters):
+            raise KeyError(f"counter '{key}': {counter.name} is not kept per rank")
+
+
+def total(counters: Mapping[str, int], name: str) -> int:
+    """A counter over all ranks; 0 if the system does not count it."""
+    return counters[name] if name in counters else sum(by_rank(counters, name))
+
+
+def by_rank(counters: Mapping[str, int], name: str) -> list[int]:
+    """A counter kept per rank, in rank order."""
+    values: list[int] = []
+    while f"{name}[{len(values)}]" in counters:
+        values.append(counters[f"{name}[{len(values)}]"])
+    return values
+
+
+def with_totals(counters: Mapping[str, int]) -> dict[str, int]:
+    """The counters with a total, under its plain name, for each that is kept per rank."""
+    names = {match[1] for key in counters if (match := _KEY.fullmatch(key)) and match[2] is not None}
+    return {**counters, **{name: total(counters, name) for name in names}}
+
+
+def add_counters(many: Iterable[Mapping[str, int]], ranks: int) -> dict[str, int]:
+    """Counters of several channels: counts added, ranks numbered through (channel * ranks + rank)."""
+    added: dict[str, int] = {}
+    for channel, counters in enumerate(many):
+        for key, value in counters.items():
+            match = _KEY.fullmatch(key)
+            if match and match[2] is not None:
+                key = f"{match[1]}[{channel * ranks + int(match[2])}]"
+            added[key] = added.get(key, 0) + value
+    return added
+
+
+@dataclass(frozen=True)
+class Latency:
+    """Latencies of batches, in clocks; all None when there is no batch.
+
+    Attributes:
+        mean: arithmetic mean.
+        p50, p95: nearest-rank percentiles, always the latency of some batch.
+        max: the longest.
+    """
+
+    mean: float | None
+    p50: int | None
+    p95: int | None
+    max: int | None
+
+
+def latency(clocks: Sequence[int] | npt.NDArray[np.int64]) -> Latency:
+    """Summarise batch latencies int64 [batches], in clocks."""
+    ordered = sorted(int(clock) for clock in clocks)
+    if not ordered:
+        return Latency(None, None, None, None)
+    count = len(ordered)
+    nearest = [ordered[-(-percent * count // 100) - 1] for percent in (50, 95)]
+    return Latency(sum(ordered) / count, nearest[0], nearest[1], ordered[-1])
+
+
+def ceilings(config: SystemConfig, counters: Mapping[str, int]) -> dict[str, int]:
+    """Least clocks of a run, from its own counts (docs/measures.md); no run is ever below one of them.
+
+    Args:
+        config: the system.
+        counters: what its engine counted, over one or more channels.
+
+    Returns:
+        name -> clocks:
+        bus: what crossed the busiest possible channel. Host: BL a read. Near memory: BL a result burst,
+            and 1 / instructions_per_clock an instruction. No turnarounds.
+        faw: the run's own ACTs spread evenly over the ranks, four in FAW clocks.
+        ccd: the run's own RDs spread evenly over the ranks, one in CCD_S clocks.
+        slowest_rank: the same two for the rank that has most, as far as the engine tells ranks apart (the
+            host's counts RDs per rank, and ACTs only in all).
+    """
+    timing = config.dram.timings()
+    channels = config.memory.channels
+    ranks = channels * config.memory.ranks
+    acts, reads = total(counters, "act"), total(counters, "rd")
+    if config.nmp is None:
+        bursts, instruction_clocks = reads + total(counters, "wr"), 0
+    else:
+        bursts = total(counters, "result_bursts")
+        instructions = total(counters, "instructions") + total(counters, "packet_instructions")
+        instruction_clocks = -(-instructions // config.nmp.instructions_per_clock)
+
+    def activations(count: int) -> int:
+        # the first four are free, each further one waits for the fourth last
+        return max(0, count - 1) // 4 * timing.nFAW
+
+    def columns(count: int) -> int:
+        return max(0, count - 1) * timing.nCCDS
+
+    faw, ccd = activations(-(-acts // ranks)), columns(-(-reads // ranks))
+    return {
+        "bus": -(-bursts // channels) * timing.nBL + -(-instruction_clocks // channels),
+        "faw": faw,
+        "ccd": ccd,
+        "slowest_rank": max(
+            faw,
+            ccd,
+            *map(activations, by_rank(counters, "act")),
+            *map(columns, by_rank(counters, "rd")),
+        ),
+    }

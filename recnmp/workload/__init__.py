@@ -1,0 +1,30 @@
+"""Pooled lookups: what a trace is, how it is checked, stored and read back.
+
+The form is table-major: bag (table t, sample b) of a batch is `indices[offsets[t*B+b] : offsets[t*B+b+1]]`.
+Several batches follow each other in time.
+"""
+
+from .batch import Bags, Batch, Piece, pieces_of
+from .checks import Repair, RepairCounts, as_ids, as_offsets, as_weights, check_piece
+from .replacing import replacing
+from .sniff import sniff
+from .table import DTYPES, Table
+from .workload import Workload
+
+__all__ = [
+    "DTYPES",
+    "Bags",
+    "Batch",
+    "Piece",
+    "Repair",
+    "RepairCounts",
+    "Table",
+    "Workload",
+    "as_ids",
+    "as_offsets",
+    "as_weights",
+    "check_piece",
+    "pieces_of",
+    "replacing",
+    "sniff",
+]

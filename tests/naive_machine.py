@@ -1,0 +1,365 @@
+"""The near-memory machine, plain and slow: docs/microarchitecture.md told once more, one call a clock.
+
+It is the twin against which the kernels are compared, so it was written from the page alone, never from a
+kernel. The host, the bus and the DIMM-NMPs are here (sections 2, 3 and 5); a rank is in tests/naive_rank.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from naive_rank import Instruction, Rank, Rules
+
+TAGS = 16
+RESULT_CLOCKS = 4  # of a burst on the channel
+PATIENCE = 100_000  # clocks without any event after which a run is called stuck
+
+
+@dataclass(frozen=True)
+class Options:
+    """Everything that the page gives a number to."""
+
+    nCL: int
+    nBL: int
+    nREFI: int | None
+    dimms: int
+    ranks_per_dimm: int
+    fifo: int
+    window: int
+    groups: int
+    instructions_per_clock: int
+    bus_turnaround: int
+    stagger: int
+    local_bus: str
+    skip_full_rank: bool
+    pipeline: int
+    adder: int
+
+
+@dataclass
+class Log:
+    """What happened. Columns of each list are in the comment."""
+
+    ranks: int
+    commands: list = field(default_factory=list)  # clk, code, rank, bankgroup, bank, row, column (in bursts)
+    sends: list = field(default_factory=list)  # clk, stream index
+    bursts: list = field(default_factory=list)  # first clk on the channel, dimm, packet, tag, element group
+    operands: list = field(
+        default_factory=list
+    )  # of each rank: clk, lookup, packet, rank, tag, element group
+    ends: list = field(default_factory=list)  # of each batch
+    wrong_predictions: int = 0
+
+    def __post_init__(self) -> None:
+        self.operands = [[] for _ in range(self.ranks)]
+
+
+@dataclass(eq=False)
+class Packet:
+    """The host's knowledge of a packet in flight."""
+
+    number: int  # name in the logs
+    age: int  # counts packets in the order in which they started
+    dim: int
+    group: int = -1
+    expected: set = field(default_factory=set)  # (dimm, tag) of which a LOOKUP was sent
+    crossed: int = 0  # result bursts sent so far
+    end_sent: bool = False
+
+    @property
+    def bursts_a_tag(self) -> int:
+        return -(-self.dim // 16)
+
+
+@dataclass
+class Result:
+    """A packet's sum in a DIMM's result buffer."""
+
+    packet: Packet
+    ready: int  # the clock from which it is visible as ready
+    bursts: list  # (tag, element group)
+
+
+class Dimm:
+    """Adder tree, result buffer, and the local bus of the ranks."""
+
+    def __init__(self, number: int, ranks: Sequence[Rank], options: Options) -> None:
+        self.number = number
+        self.ranks = ranks
+        self.options = options
+        self.packets: dict[int, Packet] = {}  # tag group -> packet whose END was sent
+        self.results: list[Result] = []
+        self.tree_free = 0
+        self.first_asked = 0
+        self.levels = 0
+        while 1 << self.levels < len(ranks):
+            self.levels += 1
+
+    def add_ranks(self, t: int) -> None:
+        present: dict[int, set[int]] = {}
+        for group in range(self.options.groups):
+            if all(rank.done(group, t) for rank in self.ranks):
+                present[group] = set().union(*(rank.valid[group] for rank in self.ranks))
+        for group, tags in present.items():
+            if not tags:
+                self.clear(group, t)
+        waiting = [self.packets[group] for group, tags in present.items() if tags]
+        if not waiting or t < self.tree_free:
+            return
+        packet = min(waiting, key=lambda packet: packet.age)
+        bursts = [
+            (tag, element_group)
+            for tag in sorted(present[packet.group])
+            for element_group in range(packet.bursts_a_tag)
+        ]
+        self.clear(packet.group, t)
+        self.tree_free = t + len(bursts)
+        self.results.append(Result(packet, t + self.options.adder * self.levels + 1, bursts))
+
+    def clear(self, group: int, t: int) -> None:
+        for rank in self.ranks:
+            rank.clear_done(group, t)
+
+    def oldest_ready(self, t: int) -> Result | None:
+        ready = [result for result in self.results if result.ready <= t]
+        return min(ready, key=lambda result: result.packet.age) if ready else None
+
+    def schedule(self, t: int) -> None:
+        if self.options.local_bus == "none":
+            for rank in self.ranks:
+                choice = rank.choose(t)
+                if choice:
+                    rank.issue(*choice, t)
+            return
+        n = len(self.ranks)
+        for place in [(self.first_asked + i) % n for i in range(n)]:
+            choice = self.ranks[place].choose(t)
+            if choice:
+                self.ranks[place].issue(*choice, t)
+                self.first_asked = (place + 1) % n
+                return
+
+
+class Host:
+    """Packets, credits, tag groups and the channel bus."""
+
+    def __init__(self, dimms: Sequence[Dimm], ranks: Sequence[Rank], options: Options, log: Log) -> None:
+        self.dimms = dimms
+        self.ranks = ranks
+        self.options = options
+        self.log = log
+        self.credits = [options.fifo] * len(ranks)
+        self.group_free: list[int | None] = [0] * options.groups  # clock from which; None: taken
+        self.started = 0  # packets
+        self.unsent: list[Instruction] = []
+        self.unfinished: list[Packet] = []  # packets of the batch whose results have not all been sent
+        self.bus_end = 0  # the first clock after the last use
+        self.last_user: str | int | None = None  # "instructions" or the number of a DIMM
+        self.crossed = 0  # the clock at which the last result burst has crossed
+
+    def drive_bus(self, t: int) -> None:
+        self.collect_credits(t)
+        if t < self.bus_end:
+            return
+        turned = t >= self.bus_end + self.options.bus_turnaround
+        ready = {dimm.number: dimm.oldest_ready(t) for dimm in self.dimms if dimm.oldest_ready(t)}
+        if ready:
+            if self.last_user in ready:
+                number = self.last_user
+            else:
+                number = min(ready, key=lambda number: (ready[number].packet.age, number))
+            if self.last_user in (None, number) or turned:
+                self.send_result(number, ready[number], t)
+        elif self.last_user in (None, "instructions") or turned:
+            self.send_instructions(t)
+
+    def collect_credits(self, t: int) -> None:
+        for number, rank in enumerate(self.ranks):
+            self.credits[number] += sum(clk <= t for clk in rank.credits_back)
+            rank.credits_back = [clk for clk in rank.credits_back if clk > t]
+            assert 0 <= self.credits[number] <= self.options.fifo
+
+    def send_result(self, number: int, result: Result, t: int) -> None:
+        packet = result.packet
+        for tag, element_group in result.bursts:
+            self.log.bursts.append((t, number, packet.number, tag, element_group))
+            t += RESULT_CLOCKS
+        self.bus_end = self.crossed = t
+        self.last_user = number
+        self.dimms[number].results.remove(result)
+        packet.crossed += len(result.bursts)
+        if packet.end_sent and packet.crossed == len(packet.expected) * packet.bursts_a_tag:
+            self.group_free[packet.group] = self.crossed
+            self.unfinished.remove(packet)
+
+    def send_instructions(self, t: int) -> None:
+        sent, place = 0, 0  # place in `unsent`; those before it are LOOKUPs that were skipped
+        while place < len(self.unsent) and sent < self.options.instructions_per_clock:
+            instruction = self.unsent[place]
+            if instruction.kind == "LOOKUP":
+                if not self.credits[instruction.rank]:
+                    if not self.options.skip_full_rank:
+                        break
+                    place += 1
+                    continue
+                self.send(instruction, [instruction.rank], t)
+            else:
+                if not all(self.credits):
+                    break
+                if instruction.kind == "END" and place:
+                    break
+                if instruction.kind == "CONFIG" and not self.take_group(instruction.packet, t):
+                    break
+                if instruction.kind == "END":
+                    instruction.packet.end_sent = True
+                self.send(instruction, range(len(self.ranks)), t)
+            del self.unsent[place]
+            sent += 1
+        if sent:
+            self.bus_end = t + 1
+            self.last_user = "instructions"
+
+    def take_group(self, packet: Packet, t: int) -> bool:
+        for group, free in enumerate(self.group_free):
+            if free is not None and free <= t:
+                packet.group = group
+                packet.age = self.started
+                self.started += 1
+                self.group_free[group] = None
+                return True
+        return False
+
+    def send(self, instruction: Instruction, numbers: Sequence[int], t: int) -> None:
+        packet = instruction.packet
+        for number in numbers:
+            self.credits[number] -= 1
+            self.ranks[number].fifo.append((t + 1, instruction))
+            assert len(self.ranks[number].fifo) <= self.options.fifo
+        if instruction.kind == "LOOKUP":
+            packet.expected.add((instruction.rank // self.options.ranks_per_dimm, instruction.tag))
+        if instruction.kind == "END":
+            for dimm in self.dimms:
+                dimm.packets[packet.group] = packet
+        self.log.sends.append((t, instruction.index))
+
+
+class Machine:
+    """All blocks of one channel. State lives on from batch to batch."""
+
+    def __init__(
+        self,
+        rules_rank_scope,
+        rules_host_scope,
+        *,
+        nCL: int,
+        nBL: int,
+        nREFI: int | None,
+        dimms: int,
+        ranks_per_dimm: int,
+        fifo: int = 64,
+        window: int = 16,
+        poolings_per_packet: int = 8,
+        packets_in_flight: int | None = None,
+        instructions_per_clock: int = 2,
+        bus_turnaround: int = 2,
+        stagger: int = 0,
+        local_bus: str = "none",
+        skip_full_rank: bool = False,
+        dequantise: int = 4 + 3,
+        multiply: int = 4,
+        accumulate: int = 3,
+        adder: int = 3,
+    ) -> None:
+        groups = TAGS // poolings_per_packet
+        if packets_in_flight is not None:
+            groups = min(groups, packets_in_flight)
+        pipeline = dequantise + multiply + accumulate
+        self.poolings_per_packet = poolings_per_packet
+        self.options = Options(
+            nCL, nBL, nREFI, dimms, ranks_per_dimm, fifo, window, groups, instructions_per_clock,
+            bus_turnaround, stagger, local_bus, skip_full_rank, pipeline, adder,
+        )  # fmt: skip
+        self.log = Log(dimms * ranks_per_dimm)
+        self.ranks: list[Rank] = []
+        self.dimms: list[Dimm] = []
+        for number in range(dimms):
+            rules = Rules(rules_host_scope if local_bus == "per_dimm" else rules_rank_scope)
+            ranks = [
+                Rank(number * ranks_per_dimm + place, rules, self.options, self.log)
+                for place in range(ranks_per_dimm)
+            ]
+            self.ranks += ranks
+            self.dimms.append(Dimm(number, ranks, self.options))
+        self.host = Host(self.dimms, self.ranks, self.options, self.log)
+        self.clock = 0  # the next one to be ticked
+        self.blocks = [self.host.drive_bus]
+        for dimm in self.dimms:
+            self.blocks += [dimm.schedule, dimm.add_ranks]
+        for rank in self.ranks:
+            self.blocks += [rank.decode, rank.take_data]
+
+    def tick(self) -> None:
+        """One clock. The order of blocks does not matter: tests shuffle `blocks`."""
+        for block in self.blocks:
+            block(self.clock)
+        self.clock += 1
+
+    def run(self, stream: np.ndarray, bounds: np.ndarray, start_clock: int) -> int:
+        """Runs a batch whose first instruction may go at `start_clock`; returns its end."""
+        assert start_clock >= self.clock, "a batch starts after the one before has ended"
+        while self.clock < start_clock:
+            self.tick()
+        for packet, instructions in self.read_packets(stream, bounds):
+            self.host.unfinished.append(packet)
+            self.host.unsent += instructions
+        end, seen, seen_at = start_clock, self.events(), self.clock
+        if self.host.unfinished:
+            while self.host.unfinished:
+                self.tick()
+                if self.events() != seen:
+                    seen, seen_at = self.events(), self.clock
+                assert self.clock - seen_at < PATIENCE, f"stuck since clock {seen_at}"
+            end = self.host.crossed
+        while self.clock < end:
+            self.tick()
+        self.log.ends.append(end)
+        return end
+
+    def events(self) -> int:
+        refreshes = sum(rank.refreshes for rank in self.ranks)
+        return len(self.log.sends) + len(self.log.commands) - refreshes + len(self.log.bursts)
+
+    def read_packets(self, stream: np.ndarray, bounds: np.ndarray):
+        packets = []
+        for first, last in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+            packet = Packet(int(stream[first]["packet"]), -1, int(stream[first]["dim"]))
+            instructions = []
+            for index in range(first, last):
+                record = stream[index]
+                opcode = int(record["opcode"])
+                instructions.append(
+                    Instruction(
+                        kind={1: "CONFIG", 2: "END"}.get(opcode, "LOOKUP"),
+                        index=index,
+                        packet=packet,
+                        lookup=int(record["lookup"]),
+                        rank=int(record["rank"]),
+                        bankgroup=int(record["bankgroup"]),
+                        bank=int(record["bank"]),
+                        row=int(record["row"]),
+                        column=int(record["column"]),
+                        bursts=int(record["bursts"]),
+                        tag=int(record["tag"]),
+                        first_element_group=opcode - 8,
+                        ddr_cmd=int(record["ddr_cmd"]),
+                        dim=int(record["dim"]),
+                    )
+                )
+            kinds = [instruction.kind for instruction in instructions]
+            assert kinds == ["CONFIG"] + ["LOOKUP"] * (len(kinds) - 2) + ["END"]
+            assert len(kinds) > 2, "a packet without any LOOKUP is not sent"
+            assert all(0 <= i.tag < self.poolings_per_packet for i in instructions if i.kind == "LOOKUP")
+            packets.append((packet, instructions))
+        return packets

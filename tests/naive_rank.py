@@ -1,0 +1,238 @@
+"""One rank of the naive machine, written from docs/microarchitecture.md section 4 alone.
+
+Nothing here is fast or clever: `tests/naive_machine.py` calls every block once a clock. What a block changes
+in clock t is stamped with the clock from which others may see it, so blocks may be stepped in any order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+NEVER = 1 << 60
+
+# command codes of the log, as in the recorded traces
+CODES = {"ACT": 0, "PRE": 1, "PREA": 2, "RD": 3, "REF": 7}
+# bits of an instruction's predicted commands
+BITS = {"ACT": 1, "RD": 2, "PRE": 4}
+
+
+class Rules:
+    """Interprets rule rows (recnmp/timing.py) over the list of all commands that were ever issued."""
+
+    def __init__(self, rows) -> None:
+        self.rows = {name: [row for row in rows if name in row.following] for name in CODES}
+        self.issued: dict[tuple, list[int]] = {}  # (level, place, command) -> clocks, oldest first
+
+    @staticmethod
+    def places(rank, bankgroup, bank):
+        return {
+            "channel": (),
+            "rank": (rank,),
+            "bankgroup": (rank, bankgroup),
+            "bank": (rank, bankgroup, bank),
+        }
+
+    def issue(self, command: str, rank: int, bankgroup: int, bank: int, clk: int) -> None:
+        for level, place in self.places(rank, bankgroup, bank).items():
+            self.issued.setdefault((level, place, command), []).append(clk)
+
+    def legal(self, command: str, rank: int, bankgroup: int, bank: int, clk: int) -> bool:
+        for row in self.rows[command]:
+            if row.level == "other_ranks":
+                ranks = {key[1] for key in self.issued if key[0] == "rank"} - {(rank,)}
+                histories = [("rank", other, name) for other in ranks for name in row.preceding]
+            else:
+                place = self.places(rank, bankgroup, bank)[row.level]
+                histories = [(row.level, place, name) for name in row.preceding]
+            for history in histories:
+                clocks = self.issued.get(history, [])
+                if len(clocks) >= row.window and clk < clocks[-row.window] + row.clocks:
+                    return False
+        return True
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """An instruction. `packet` is the host's Packet; rank and what follows say nothing in CONFIG, END."""
+
+    kind: str  # "CONFIG", "LOOKUP", "END"
+    index: int  # in the stream
+    packet: object
+    lookup: int
+    rank: int
+    bankgroup: int
+    bank: int
+    row: int
+    column: int
+    bursts: int
+    tag: int  # pooling number j in the packet
+    first_element_group: int
+    ddr_cmd: int
+    dim: int
+
+
+@dataclass
+class Entry:
+    """A LOOKUP in the window."""
+
+    instruction: Instruction
+    group: int
+    visible: int  # to the scheduler from this clock
+    read: int = 0  # bursts whose RD went
+    issued: set = field(default_factory=set)  # commands issued for it
+    room: int = NEVER  # clock from which its place in the window is free
+
+    @property
+    def wants(self) -> bool:
+        return self.read < self.instruction.bursts
+
+    @property
+    def bank(self) -> tuple[int, int]:
+        return self.instruction.bankgroup, self.instruction.bank
+
+
+class Rank:
+    """FIFO, decoder, window, scheduler, refresh, datapath and done bits of rank `number` of the channel."""
+
+    def __init__(self, number, rules, options, log) -> None:
+        self.number = number
+        self.rules = rules
+        self.options = options
+        self.log = log
+        self.fifo: list[tuple[int, Instruction]] = []  # (visible from, instruction)
+        self.credits_back: list[int] = []  # clocks at which the host sees a credit come back
+        self.window: list[Entry] = []
+        self.open: dict[tuple[int, int], int] = {}  # (bankgroup, bank) -> open row
+        self.refreshes = 0  # REFabs issued
+        self.arrivals: list[tuple[int, Entry, int]] = []  # (clock of entering, entry, element group)
+        groups = options.groups
+        self.valid: list[set[int]] = [set() for _ in range(groups)]  # pooling numbers with an instruction
+        self.popped_end: list[int | None] = [None] * groups
+        self.outstanding = [0] * groups  # bursts decoded, not yet entered
+        self.last_entered = [-NEVER] * groups
+        # done[g] is seen as set from `since` on, and before `until`
+        self.done_since = [NEVER] * groups
+        self.done_until = [NEVER] * groups
+
+    # -- what others see
+    def done(self, group: int, t: int) -> bool:
+        return self.done_since[group] <= t < self.done_until[group]
+
+    def clear_done(self, group: int, t: int) -> None:
+        self.done_until[group] = t + 1
+
+    # -- decoder
+    def decode(self, t: int) -> None:
+        if not self.fifo or self.fifo[0][0] > t:
+            return
+        instruction = self.fifo[0][1]
+        group = instruction.packet.group
+        if instruction.kind == "CONFIG":
+            if self.done(group, t):
+                return
+            # the packet before in this group is over in this DIMM, whatever the other DIMMs do
+            assert self.popped_end[group] is None or self.done_until[group] <= t
+            self.valid[group] = set()
+            self.popped_end[group] = None
+            self.last_entered[group] = -NEVER
+            self.done_since[group] = self.done_until[group] = NEVER
+        elif instruction.kind == "LOOKUP":
+            if sum(entry.room > t for entry in self.window) >= self.options.window:
+                return
+            self.window = [entry for entry in self.window if entry.room > t]
+            self.window.append(Entry(instruction, group, visible=t + 1))
+            self.valid[group].add(instruction.tag)
+            self.outstanding[group] += instruction.bursts
+        else:
+            self.popped_end[group] = t
+            self.find_done(group)
+        self.fifo.pop(0)
+        self.credits_back.append(t + 1)
+
+    # -- scheduler
+    def choose(self, t: int) -> tuple[str, Entry | None] | None:
+        """The command that this rank would issue in clock t, and the entry that it is for."""
+        wanting = [entry for entry in self.window if entry.visible <= t and entry.wants]
+        if self.refresh_is_due(t):
+            return self.choose_for_refresh(t, wanting)
+        for entry in wanting:
+            if self.can_read(entry, t):
+                return "RD", entry
+        wanted = {(entry.bank, entry.instruction.row) for entry in wanting}
+        for entry in wanting:
+            row = self.open.get(entry.bank)
+            if row is None:
+                if self.legal("ACT", entry, t):
+                    return "ACT", entry
+            elif row == entry.instruction.row or (entry.bank, row) in wanted:
+                continue
+            elif self.legal("PRE", entry, t):
+                return "PRE", entry
+        return None
+
+    def can_read(self, entry: Entry, t: int) -> bool:
+        return self.open.get(entry.bank) == entry.instruction.row and self.legal("RD", entry, t)
+
+    def legal(self, command: str, entry: Entry, t: int) -> bool:
+        return self.rules.legal(command, self.number, *entry.bank, t)
+
+    def refresh_is_due(self, t: int) -> bool:
+        if self.options.nREFI is None:
+            return False
+        return t >= (self.refreshes + 1) * self.options.nREFI + self.number * self.options.stagger
+
+    def choose_for_refresh(self, t: int, wanting: list[Entry]) -> tuple[str, Entry | None] | None:
+        activated = [entry for entry in wanting if "ACT" in entry.issued]
+        if activated:
+            for entry in activated:
+                if self.can_read(entry, t):
+                    return "RD", entry
+            return None
+        command = "PREA" if self.open else "REF"
+        if self.rules.legal(command, self.number, -1, -1, t):
+            return command, None
+        return None
+
+    def issue(self, command: str, entry: Entry | None, t: int) -> None:
+        bankgroup, bank, row, column = -1, -1, -1, -1
+        if entry is not None:
+            bankgroup, bank = entry.bank
+            entry.issued.add(command)
+        if command == "ACT":
+            row = self.open[entry.bank] = entry.instruction.row
+        elif command == "PRE":
+            del self.open[entry.bank]
+        elif command == "PREA":
+            self.open.clear()
+        elif command == "REF":
+            self.refreshes += 1
+        elif command == "RD":
+            row, column = entry.instruction.row, entry.instruction.column + entry.read
+            element_group = entry.instruction.first_element_group + entry.read
+            entry.read += 1
+            enters = t + self.options.nCL + self.options.nBL
+            self.arrivals.append((enters, entry, element_group))
+            if not entry.wants and sum(BITS[name] for name in entry.issued) != entry.instruction.ddr_cmd:
+                self.log.wrong_predictions += 1
+        self.rules.issue(command, self.number, bankgroup, bank, t)
+        self.log.commands.append((t, CODES[command], self.number, bankgroup, bank, row, column))
+
+    # -- datapath
+    def take_data(self, t: int) -> None:
+        if not self.arrivals or self.arrivals[0][0] > t:
+            return
+        _, entry, element_group = self.arrivals.pop(0)
+        instruction, group = entry.instruction, entry.group
+        self.log.operands[self.number].append(
+            (t, instruction.lookup, instruction.packet.number, self.number, instruction.tag, element_group)
+        )
+        self.outstanding[group] -= 1
+        self.last_entered[group] = t
+        if element_group == instruction.first_element_group + instruction.bursts - 1:
+            entry.room = t + 1
+        self.find_done(group)
+
+    def find_done(self, group: int) -> None:
+        if self.popped_end[group] is not None and self.outstanding[group] == 0:
+            in_partial_sum = self.last_entered[group] + self.options.pipeline
+            self.done_since[group] = max(self.popped_end[group] + 1, in_partial_sum)

@@ -1,0 +1,137 @@
+"""The near-memory kernels against the naive machine that was written from the page alone, clock by clock."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from machine_cases import Case, cases, random_case
+from machine_corners import corners
+
+from recnmp.config.dram import organisation_preset
+from recnmp.kernels.channel import Channel
+from recnmp.kernels.dimm_nmp import DimmNmp
+from recnmp.kernels.dram import Device, TimingTable
+from recnmp.kernels.rank_nmp import RankNmp
+from recnmp.kernels.rank_window import RANK_COUNTERS, RankWindow
+from recnmp.timing import rules
+
+Rows = list[tuple[int, ...]]
+
+DEFAULTS = {
+    "fifo": 64,
+    "window": 16,
+    "poolings_per_packet": 8,
+    "packets_in_flight": None,
+    "instructions_per_clock": 2,
+    "bus_turnaround": 2,
+    "stagger": 0,
+    "local_bus": "none",
+    "skip_full_rank": False,
+}
+
+
+def kernel(case: Case) -> Channel:
+    """The kernel of a case, by the case's own words."""
+    words, timing, devices = DEFAULTS | case.parameters, case.timing, organisation_preset(case.organisation)
+    poolings = words["poolings_per_packet"]
+    shared = words["local_bus"] == "per_dimm"
+    device = Device(
+        TimingTable(rules(timing, "jedec", "host" if shared else "rank")),
+        words["dimms"] * words["ranks_per_dimm"],
+        devices.bankgroups,
+        devices.banks,
+        words["ranks_per_dimm"] if shared else 1,
+    )
+    window = RankWindow(
+        device,
+        words["ranks_per_dimm"],
+        words["window"],
+        timing.nCL + timing.nBL,
+        case.nREFI or 0,
+        words["stagger"],
+        shared,
+    )
+    ranks = RankNmp(window, words["fifo"], poolings, 14)
+    groups = min(words["packets_in_flight"] or 16, 16 // poolings)
+    return Channel(
+        ranks,
+        DimmNmp(ranks, groups, 3),
+        words["instructions_per_clock"],
+        words["bus_turnaround"],
+        4,
+        words["skip_full_rank"],
+    )
+
+
+def run_kernel(case: Case, skip: bool) -> dict[str, Rows]:
+    """All logs of all batches, as rows of integers."""
+    channel = kernel(case)
+    logs: dict[str, Rows] = {"commands": [], "operands": [], "bursts": [], "sends": [], "ends": []}
+    end = 0
+    for batch in case.batches:
+        end = channel.run(batch.stream.copy(), end + batch.gap, skip=skip, logging=True)
+        commands, operands, bursts, sends = channel.take_logs()
+        logs["ends"].append((end,))
+        for name, log in (
+            ("commands", commands),
+            ("operands", operands),
+            ("bursts", bursts),
+            ("sends", sends),
+        ):
+            logs[name] += log.tolist()
+    logs["wrong"] = [(int(channel.ranks.window.counts()[:, RANK_COUNTERS.index("wrong_predictions")].sum()),)]
+    return logs
+
+
+def run_twin(case: Case) -> dict[str, Rows]:
+    machine = case.machine()
+    ends = case.run(machine)
+    log = machine.log
+    return {
+        "commands": sorted(log.commands),
+        "operands": sorted(operand for rank in log.operands for operand in rank),
+        "bursts": [(clk, packet, dimm, tag, group) for clk, dimm, packet, tag, group in log.bursts],
+        "sends": log.sends,
+        "ends": [(end,) for end in ends],
+        "wrong": [(log.wrong_predictions,)],
+    }
+
+
+def check(case: Case) -> None:
+    fast = run_kernel(case, skip=True)
+    ticked = run_kernel(case, skip=False)
+    assert fast == ticked
+    twin = run_twin(case)
+    # commands of one clock are logged in order of rank by the twin only
+    fast["commands"] = sorted((clk, code, rank, *place) for clk, code, rank, *place in fast["commands"])
+    fast["operands"].sort()
+    for name, rows in twin.items():
+        for mine, other in zip(fast[name], rows, strict=False):
+            assert tuple(mine) == tuple(other), name
+        assert len(fast[name]) == len(rows), name
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_cases(seed: int) -> None:
+    """Larger cases than hypothesis draws."""
+    check(random_case(seed))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 500))
+def test_many_random_cases(seed: int) -> None:
+    """Some rules change only one random case in a hundred."""
+    check(random_case(seed))
+
+
+@pytest.mark.parametrize("name", sorted(corners()))
+def test_corners(name: str) -> None:
+    """Cases made by hand for rules that random cases hardly reach."""
+    check(corners()[name])
+
+
+@settings(max_examples=150, deadline=None)
+@given(cases())
+def test_drawn_cases(case: Case) -> None:
+    """Small ones, which shrink to the first rule that differs."""
+    check(case)
