@@ -80,6 +80,7 @@ cdef class Device:
         self.ranks_per_bus = ranks_per_bus or ranks
         if ranks % self.ranks_per_bus:
             raise ValueError(f"{ranks} ranks do not fill buses of {ranks_per_bus}")
+        self.bus_start = np.arange(ranks, dtype=np.int32) // self.ranks_per_bus * self.ranks_per_bus
         groups = ranks * bankgroups
         self.by_rank = np.full(ranks * N_COMMANDS, NEVER, np.int64)
         self.by_group = np.full(groups * N_COMMANDS, NEVER, np.int64)
