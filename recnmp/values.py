@@ -73,7 +73,7 @@ def load_values(what: str, tables: Sequence[Table], seed: int = 0) -> Values | N
     if what == "hash":
         return HashValues(tables, seed)
     path = Path(what)
-    if not path.exists():
+    if not what or not path.exists():
         raise RecnmpError(
             f"--values {what}: no such file; allowed are none, hash, a .npy or .npz file, or a folder of .npy"
         )
@@ -111,7 +111,9 @@ def _named(path: Path) -> Iterator[None]:
         zipfile.BadZipFile,
         zlib.error,
     ) as error:
-        raise RecnmpError(f"{path}: not a whole NumPy file: {error}") from error
+        # what is no array at all is taken for a pickle by NumPy, which says nothing to a user
+        why = "it does not begin as one" if "pickle" in str(error) else str(error)
+        raise RecnmpError(f"{path}: not a whole NumPy file: {why}") from error
 
 
 def _read(path: Path) -> Any:

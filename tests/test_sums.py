@@ -131,7 +131,8 @@ def test_load_values(tmp_path_factory: pytest.TempPathFactory) -> None:
     np.savez(tmp / "half.npz", a=arrays["a"])
     for what, words in (
         ("nowhere.npy", "no such file"),
-        (tmp / "bad.npy", "not a whole NumPy file"),
+        ("", "--values : no such file"),
+        (tmp / "bad.npy", "not a whole NumPy file: it does not begin as one"),
         (tmp / "half.npz", "no array 'b', there are a"),
         (tmp / "a.npy", "an array for each of the 2 tables"),
     ):
