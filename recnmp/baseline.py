@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from .config.system import SystemConfig
 from .placement import Lines, Placement
+from .progress import Meter, Progress
 from .replay import HostChannel
 from .stats import add_counters, per_rank
 from .workload import Batch, Table
@@ -16,15 +18,19 @@ from .workload import Batch, Table
 Int64s = npt.NDArray[np.int64]
 _DEVICE_COLUMNS = 8  # device columns of a burst
 _PLACE = ("channel", "rank", "bankgroup", "bank", "row", "column")
+_PIECE = 1 << 17  # lookups that are placed between two looks at progress
 
 
-def line_reads(batch: Batch, order: str, placement: Placement) -> dict[str, Int64s]:
+def line_reads(
+    batch: Batch, order: str, placement: Placement, placed: Progress | None = None
+) -> dict[str, Int64s]:
     """All 64-byte reads of a batch in execution order.
 
     Args:
         batch: the lookups.
         order: "table" or "sample", see `Batch.bags`.
         placement: where the tables are.
+        placed: told of lookups as they are placed.
 
     Returns:
         channel, rank, bankgroup, bank, row, column (in bursts) -> int64 [lines].
@@ -33,7 +39,11 @@ def line_reads(batch: Batch, order: str, placement: Placement) -> dict[str, Int6
     lines: list[Lines] = []
     for table in range(batch.n_tables):
         first, last = batch.offsets[table * size], batch.offsets[(table + 1) * size]
-        lines.append(placement.locate(table, batch.indices[first:last]))
+        for start in range(first, last, _PIECE):
+            rows = batch.indices[start : min(last, start + _PIECE)]
+            lines.append(placement.locate(table, rows))
+            if placed is not None:
+                placed(len(rows))
     places = {
         name: np.concatenate([getattr(part, name) for part in lines] or [np.zeros(0, np.int64)])
         for name in _PLACE
@@ -90,26 +100,31 @@ class HostEngine:
         for channel in self._channels:
             channel.reset_counts()
 
-    def run_batch(self, batch: Batch, order: str, start_clock: int) -> int:
+    def run_batch(self, batch: Batch, order: str, start_clock: int, progress: Progress | None = None) -> int:
         """Read all lines of a batch, offered from start_clock; the clock of its last datum."""
-        return self.run_stream([batch], order, start_clock)[0]
+        return self.run_stream([batch], order, start_clock, progress)[0]
 
-    def run_stream(self, batches: Iterable[Batch], order: str, start_clock: int) -> list[int]:
+    def run_stream(
+        self, batches: Sequence[Batch], order: str, start_clock: int, progress: Progress | None = None
+    ) -> list[int]:
         """Read batches back to back; the clock of the last datum of each.
 
         A batch that reads nothing ends with the one before it, the first at start_clock.
         """
+        meter = Meter(2, progress)  # placed, accepted by a channel
         reads: list[dict[str, Int64s]] = []
         for batch in batches:
             self._lookups += batch.lookups
             self._poolings += len(batch.offsets) - 1
-            reads.append(line_reads(batch, order, self._placement))
+            reads.append(line_reads(batch, order, self._placement, meter.step))
             self._lines += reads[-1]["row"].size
         number = np.repeat(np.arange(len(reads)), [part["row"].size for part in reads])
         places = {
             name: np.concatenate([part[name] for part in reads] or [np.zeros(0, np.int64)]) for name in _PLACE
         }
         ends = np.full(len(reads), start_clock, np.int64)
+        accepted = meter.following(sum(batch.lookups for batch in batches), number.size)
+        earlier = 0  # reads of the channels before
         for index, channel in enumerate(self._channels):
             chosen = slice(None) if len(self._channels) == 1 else np.flatnonzero(places["channel"] == index)
             requests = np.zeros((places["row"][chosen].size, 7), np.int64)
@@ -117,7 +132,8 @@ class HostEngine:
                 requests[:, column] = places[name][chosen]
             requests[:, 6] *= _DEVICE_COLUMNS
             self._reads[index] += np.bincount(requests[:, 2], minlength=self._ranks)
-            done = channel.run(requests, start_clock)
+            done = channel.run(requests, start_clock, partial(accepted, earlier))
+            earlier += len(requests)
             np.maximum.at(ends, number[chosen], done)
         return [int(end) for end in np.maximum.accumulate(ends)]
 

@@ -15,9 +15,11 @@ from . import isa
 from .errors import RecnmpError
 from .kernels.vocabulary import instruction_dtype
 from .placement import Lines, Placement
+from .progress import Progress
 from .workload import Batch, Table
 
 Int64s = npt.NDArray[np.int64]
+_PIECE = 1 << 17  # lookups that are placed between two looks at progress
 
 
 @dataclass(frozen=True)
@@ -55,14 +57,17 @@ class PacketBuilder:
         for table in tables:
             check_table(table)
 
-    def build(self, batch: Batch, order: str) -> Packets:
-        """All packets of a batch that have a LOOKUP. order: "table" or "sample", in which order they are sent."""
+    def build(self, batch: Batch, order: str, progress: Progress | None = None) -> Packets:
+        """All packets of a batch that have a LOOKUP. order: "table" or "sample", in which order they are sent.
+
+        progress: told of lookups twice, as they are placed and as they are put into packets.
+        """
         size, tables = batch.batch_size, batch.n_tables
         per_table = -(-size // self._poolings)
         parts = []
         counts = np.zeros((tables, per_table), np.int64)
         for table in range(tables):
-            lookups = self._lookups(batch, table)
+            lookups = self._lookups(batch, table, progress)
             sample = self._samples(batch, table)[lookups["lookup"] - batch.offsets[table * size]]
             packet, lookups["tag"] = np.divmod(sample, self._poolings)
             lookups["packet"] = packet  # of its table, for now
@@ -79,6 +84,8 @@ class PacketBuilder:
         table_of, first_sample = np.zeros(kept, np.int64), np.zeros(kept, np.int64)
         for table, lookups in enumerate(parts):
             self._fill(stream, lookups, counts[table], starts[table], numbers[table], table)
+            if progress is not None:
+                progress(int(batch.offsets[(table + 1) * size] - batch.offsets[table * size]))
             used = counts[table] > 0
             table_of[numbers[table][used]] = table
             first_sample[numbers[table][used]] = np.flatnonzero(used) * self._poolings
@@ -100,9 +107,19 @@ class PacketBuilder:
         bags = batch.offsets[table * batch.batch_size : (table + 1) * batch.batch_size + 1]
         return np.repeat(np.arange(batch.batch_size), np.diff(bags))
 
-    def _lookups(self, batch: Batch, table: int) -> npt.NDArray[np.void]:
+    def _lookups(self, batch: Batch, table: int, placed: Progress | None) -> npt.NDArray[np.void]:
         """One LOOKUP for each run of each lookup of a table, in order; packet and tag not set yet."""
         first, last = batch.offsets[[table * batch.batch_size, (table + 1) * batch.batch_size]]
+        pieces = [np.zeros(0, instruction_dtype)]
+        for start in range(first, last, _PIECE):
+            end = min(last, start + _PIECE)
+            pieces.append(self._piece(batch, table, start, end))
+            if placed is not None:
+                placed(end - start)
+        return np.concatenate(pieces)
+
+    def _piece(self, batch: Batch, table: int, first: int, last: int) -> npt.NDArray[np.void]:
+        """The LOOKUPs of lookups `first` to `last` of a batch, all of one table."""
         lines = self._placement.locate(table, batch.indices[first:last])
         start, bursts, group = _runs(lines)
         lookups = np.zeros(len(start), instruction_dtype)

@@ -17,6 +17,7 @@ from .kernels.rank_nmp import RankNmp
 from .kernels.rank_window import RANK_COUNTERS, RankWindow
 from .kernels.sums import accumulate
 from .placement import Placement
+from .progress import Meter, Progress
 from .stats import per_rank
 from .timing import rules
 from .values import Float32s, Values
@@ -114,25 +115,30 @@ class NmpEngine:
         self._sums: list[Float32s] = []
         self.reset_counters()
 
-    def run_batch(self, batch: Batch, order: str, start_clock: int) -> int:
+    def run_batch(self, batch: Batch, order: str, start_clock: int, progress: Progress | None = None) -> int:
         """Offer a batch at start_clock; the clock at which its last result has crossed (start_clock if none)."""
-        return self.run_stream([batch], order, start_clock)[0]
+        return self.run_stream([batch], order, start_clock, progress)[0]
 
-    def run_stream(self, batches: Sequence[Batch], order: str, start_clock: int) -> list[int]:
+    def run_stream(
+        self, batches: Sequence[Batch], order: str, start_clock: int, progress: Progress | None = None
+    ) -> list[int]:
         """Send batches back to back from start_clock on; the clock at which the last result of each has crossed.
 
         A batch without results ends with the one before it, the first at start_clock.
         """
+        # placed, put into packets, sent, and with values added up
+        meter = Meter(3 if self._values is None else 4, progress)
         keep = self._logging or self._values is not None
         built: list[Packets] = []
         logs: list[Logs] = []
         ends = np.full(len(batches), start_clock, np.int64)
         clock = start_clock
         for number, batch in enumerate(batches):
-            packets = self._builder.build(batch, order)
+            packets = self._builder.build(batch, order, meter.step)
             built.append(packets)
             drain = number == len(batches) - 1
-            clock = self.channel.run(packets.stream, clock, skip=self._skip, logging=keep, drain=drain)
+            sent = meter.following(batch.lookups, len(packets.stream))
+            clock = self.channel.run(packets.stream, clock, self._skip, keep, drain, sent)
             crossed = self.channel.take_packets()
             batch_of = np.searchsorted([p.first_packet for p in built], crossed[:, 0], side="right") - 1
             np.maximum.at(ends, batch_of, crossed[:, 2])
@@ -146,7 +152,7 @@ class NmpEngine:
             for batch, packets in zip(batches, built, strict=True):
                 first = packets.first_packet
                 mine = (operands["packet"] >= first) & (operands["packet"] < first + len(packets.table))
-                self._sums += self._pool(batch, packets, operands[mine], self._values)
+                self._sums += self._pool(batch, packets, operands[mine], self._values, meter)
         return [int(end) for end in np.maximum.accumulate(ends)]
 
     def _count(self, batch: Batch, packets: Packets) -> None:
@@ -195,7 +201,7 @@ class NmpEngine:
         return sum(int(n) * table.dim for n, table in zip(per_table, self._tables, strict=False))
 
     def _pool(
-        self, batch: Batch, packets: Packets, operands: npt.NDArray[np.void], values: Values
+        self, batch: Batch, packets: Packets, operands: npt.NDArray[np.void], values: Values, meter: Meter
     ) -> list[Float32s]:
         """The sums of a batch, added as the hardware adds them (D10)."""
         memory, size = self._config.memory, batch.batch_size
@@ -216,6 +222,7 @@ class NmpEngine:
                 partial,
             )
             sums.append(add_up(partial, memory.ranks_per_dimm))
+            meter.step(int(last - first))
         return sums
 
 

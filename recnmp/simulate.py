@@ -16,25 +16,28 @@ from .baseline import HostEngine
 from .config.system import SystemConfig
 from .errors import RecnmpError
 from .placement import Placement
+from .progress import Progress
 from .result import Comparison, Result, describe_trace
 from .stats import check_counters
 from .values import Values
 from .workload import Batch, Table, Workload
 
-# Called with the number of lookups that were finished since the last call.
-Progress = Callable[[int], None]
-
 
 class Engine(Protocol):
-    """A machine that runs batches: the host's, the near-memory one, or one in another language of blocks."""
+    """A machine that runs batches: the host's, the near-memory one, or one in another language of blocks.
 
-    def run_batch(self, batch: Batch, order: str, start_clock: int) -> int:
+    `progress` is told of lookups as they are finished, in all of as many as the batches have.
+    """
+
+    def run_batch(self, batch: Batch, order: str, start_clock: int, progress: Progress | None = None) -> int:
         """Run one batch that is offered at start_clock; the clock at which its last datum has crossed.
 
         `order` is "table" or "sample". A batch without lookups ends when it starts.
         """
 
-    def run_stream(self, batches: Sequence[Batch], order: str, start_clock: int) -> list[int]:
+    def run_stream(
+        self, batches: Sequence[Batch], order: str, start_clock: int, progress: Progress | None = None
+    ) -> list[int]:
         """Run batches back to back, all offered from start_clock on; the clock of the last datum of each."""
 
     def reset_counters(self) -> None:
@@ -86,7 +89,7 @@ def simulate(
         workload: the trace.
         warmup: batches that run first and are not counted.
         values: what the tables hold, for engines that sum (recnmp.values); None: timing only.
-        progress: called after each batch.
+        progress: told of lookups as they are finished, warm-up included.
         make: makes the engine; another one may be handed in.
 
     Raises:
@@ -199,18 +202,14 @@ class _Run:
         began = time.perf_counter()
         batches = self._workload.batches()
         for batch in islice(batches, self._warmup):
-            self._closed(batch)
-            if progress is not None:
-                progress(batch.lookups)
+            self._closed(batch, progress)
         self._start_counting()
         if self._streams:
             self._stream(list(batches), progress)
         else:
             for batch in batches:
                 self._count(batch)
-                self._latencies.append(self._closed(batch))
-                if progress is not None:
-                    progress(batch.lookups)
+                self._latencies.append(self._closed(batch, progress))
         self._wall_s = time.perf_counter() - began
 
     def result(self) -> Result:
@@ -237,10 +236,10 @@ class _Run:
         self._engine.reset_counters()
         self._first = self._end = self._next
 
-    def _closed(self, batch: Batch) -> int:
+    def _closed(self, batch: Batch, progress: Progress | None) -> int:
         """A batch is offered on the clock after the one before has ended; its latency."""
         start = self._next
-        self._end = self._engine.run_batch(batch, self._workload.order, start)
+        self._end = self._engine.run_batch(batch, self._workload.order, start, progress)
         self._next = self._end + 1
         self._hash_sums()
         return self._end - start
@@ -254,11 +253,9 @@ class _Run:
         """All batches back to back: none has a latency of its own, since all wait from the start."""
         for batch in batches:
             self._count(batch)
-        ends = self._engine.run_stream(batches, self._workload.order, self._next)
+        ends = self._engine.run_stream(batches, self._workload.order, self._next, progress)
         self._end = max(ends, default=self._next)
         self._hash_sums()
-        if progress is not None:
-            progress(self._lookups)
 
     def _count(self, batch: Batch) -> None:
         self._batches += 1

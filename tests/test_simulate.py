@@ -35,12 +35,14 @@ class FakeNearMemory:
         self.offered: list[int] = []
         self.reset_counters()
 
-    def run_batch(self, batch: Batch, order: str, start_clock: int) -> int:
+    def run_batch(self, batch: Batch, order: str, start_clock: int, progress: object = None) -> int:
         self.offered.append(start_clock)
         self.lookups += batch.lookups
         return start_clock + batch.lookups
 
-    def run_stream(self, batches: Sequence[Batch], order: str, start_clock: int) -> list[int]:
+    def run_stream(
+        self, batches: Sequence[Batch], order: str, start_clock: int, progress: object = None
+    ) -> list[int]:
         self.offered.append(start_clock)
         self.lookups += sum(batch.lookups for batch in batches)
         return [start_clock + self.lookups] * len(batches)
@@ -94,9 +96,9 @@ def test_requests_name_device_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[np.ndarray] = []
     run = HostChannel.run
 
-    def spy(channel: HostChannel, requests: np.ndarray, start_clock: int) -> Any:
+    def spy(channel: HostChannel, requests: np.ndarray, *more: Any) -> Any:
         seen.append(requests)
-        return run(channel, requests, start_clock)
+        return run(channel, requests, *more)
 
     monkeypatch.setattr(HostChannel, "run", spy)
     workload = trace(1)

@@ -9,14 +9,16 @@ from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from shutil import get_terminal_size
 
 from tqdm import tqdm
 
 from ..config.load import Setting, with_layers
 from ..config.system import SystemConfig
 from ..errors import RecnmpError
+from ..progress import Progress
 from ..result import FIGURE_MARK, Comparison, refuse_foreign
-from ..simulate import Progress, compare
+from ..simulate import compare
 from ..values import load_values
 from ..workload import Workload, replacing
 from .system_arguments import BASELINE, add_system_arguments, chosen_systems
@@ -103,9 +105,18 @@ def _write(comparison: Comparison, document: Path, figure: Path) -> None:
 
 @contextmanager
 def _progress(lookups: int) -> Iterator[Progress]:
-    """A bar of lookups on the terminal; nothing where the output is no terminal."""
+    """A bar of lookups, with rate and time left, on the terminal; nothing where the output is no terminal."""
+    # tqdm itself shows nothing on a terminal that says it has neither columns nor lines
+    size = get_terminal_size()
     with tqdm(
-        total=lookups, unit=" lookups", unit_scale=True, disable=not sys.stderr.isatty(), leave=False
+        total=lookups,
+        unit=" lookups",
+        unit_scale=True,
+        disable=not sys.stderr.isatty(),
+        leave=False,
+        smoothing=0.1,  # steps of a lookup take different times: a steadier guess of the time left
+        ncols=size.columns,
+        nrows=size.lines,
     ) as bar:
 
         def advance(done: int) -> None:

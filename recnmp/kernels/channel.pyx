@@ -7,6 +7,8 @@ block says that something can happen. Both must give the same logs (tests/test_n
 
 import numpy as np
 
+from cpython.exc cimport PyErr_CheckSignals
+
 from .dimm_nmp cimport DimmNmp
 from .rank_nmp cimport RankNmp
 from .vocabulary cimport CONFIG, END, GROUPS, LOOKUP, NEVER, TAGS, Instruction, ResultBurst
@@ -81,6 +83,7 @@ cdef class Channel:
         while True:
             with nogil:
                 state = self.run_clocks(skip, drain, CHUNK)
+            PyErr_CheckSignals()
             if progress is not None:
                 progress(self.position)
             if state == OVER:
