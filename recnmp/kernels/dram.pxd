@@ -51,6 +51,7 @@ cdef class TimingTable:
     cdef Waits waits[N_LEVELS][N_COMMANDS]   # by level and preceding command
     cdef int64_t window_clocks               # ACT window of a rank (FAW): clocks, 0 if no row has one
     cdef int32_t window                      # and how many ACT it may hold
+    cdef int64_t longest_wait(self)
     cdef void _add_wait(self, int level, int preceding, int following, int64_t clocks)
 
 cdef class Device:

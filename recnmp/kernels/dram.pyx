@@ -57,6 +57,16 @@ cdef class TimingTable:
         self.window = row.window
         self.window_clocks = row.clocks
 
+    cdef int64_t longest_wait(self):
+        """Clocks that no wait is longer than, nor a chain of waits for different commands: their sum."""
+        cdef int level, preceding, i
+        cdef int64_t clocks = max(self.window_clocks, 0)
+        for level in range(N_LEVELS):
+            for preceding in range(N_COMMANDS):
+                for i in range(self.waits[level][preceding].count):
+                    clocks += max(self.waits[level][preceding].wait[i].clocks, 0)
+        return clocks
+
     cdef void _add_wait(self, int level, int preceding, int following, int64_t clocks):
         cdef Waits* waits = &self.waits[level][preceding]
         waits.wait[waits.count].following = following

@@ -22,11 +22,12 @@ cdef enum:  # counters: first the commands by code
     N_COUNTERS
 
 cdef struct Bank:
-    int32_t rank, place        # and its number in the rank
+    int32_t rank
     int32_t group              # of the channel
     int32_t active             # the request it was opened for, NONE once served
     int32_t hit[2]             # by queue: the oldest waiting for the open row, NONE if there is none
     int32_t conflict[2]        # and for another one
+    int32_t rest               # unused: eight words make a power of two
 
 cdef class HostBanks:
     cdef Device device
@@ -178,7 +179,7 @@ cdef inline void column_moved(HostBanks b, int64_t bank, int64_t clk) noexcept n
 
 
 cdef inline Slot* serve_column(HostBanks b, int queue, int kind, int64_t bank, int64_t clk) noexcept nogil:
-    """RD or WR for the active request or the oldest hit of a bank; its slot is good until the next request."""
+    """RD or WR for the active request or the oldest hit of a bank. Its slot lasts until the next request."""
     cdef Bank* at = &b.banks[bank]
     cdef int32_t s = at.active if kind == ACTIVE else at.hit[queue]
     cdef Slot* request = &b.queues.slots[s]

@@ -7,7 +7,7 @@ from .command_log import CommandLog
 from .request_queues import RequestQueues
 
 BANK = np.dtype(
-    [("rank", "i4"), ("place", "i4"), ("group", "i4"), ("active", "i4"), ("hit", "i4", 2), ("conflict", "i4", 2)]
+    [("rank", "i4"), ("group", "i4"), ("active", "i4"), ("hit", "i4", 2), ("conflict", "i4", 2), ("rest", "i4")]
 )
 
 
@@ -22,7 +22,7 @@ cdef class HostBanks:
         self.queues = RequestQueues(n_banks, reads, writes)
         banks = np.full(n_banks, NONE, BANK)
         at = np.arange(n_banks)
-        banks["rank"], banks["place"] = np.divmod(at, self.rank_banks)
+        banks["rank"] = at // self.rank_banks
         banks["group"] = at // device.banks
         self.banks = banks
         self.active_count = np.zeros(self.ranks, np.int32)

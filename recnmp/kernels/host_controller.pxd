@@ -28,6 +28,7 @@ cdef class HostController:
     cdef const int64_t[:, ::1] requests
     cdef int64_t[::1] done
     cdef int64_t start, n_requests, next_request, unfinished, last_datum
+    cdef int64_t moved_at, patience   # last clock of progress, and how long there may be none
     cdef int64_t offer_at             # clock at which to offer the next request
 
     cdef bint tick(self) noexcept nogil
@@ -40,4 +41,5 @@ cdef class HostController:
     cdef bint serve_refresh(self, int64_t clk) noexcept nogil
     cdef bint serve_waiting(self, int queue, int64_t clk) noexcept nogil
     cdef void serve(self, Found* found, int64_t clk) noexcept nogil
-    cdef bint loop(self, int64_t until, bint skipping) noexcept nogil
+    cdef bint stands_still(self) noexcept nogil
+    cdef int loop(self, int64_t until, bint skipping) noexcept nogil

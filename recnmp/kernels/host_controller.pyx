@@ -57,6 +57,11 @@ cdef enum:  # completion clocks before they are known
 cdef enum:
     CHUNK_TICKS = 1 << 20   # ticks between two looks at Ctrl-C
 
+cdef enum:  # how `loop` ends
+    OVER
+    PAUSE
+    STUCK
+
 
 @cython.final
 cdef class HostController:
@@ -80,6 +85,8 @@ cdef class HostController:
         self.offer_at = FAR_CLOCK
         self.requests = np.zeros((0, REQUEST_COLUMNS), np.int64)
         self.done = np.zeros(0, np.int64)
+        # a round of refresh, PRE, ACT and the column command come before it, of each rank in turn
+        self.patience = 16 * device.ranks * (device.table.longest_wait() + 64)
 
     # --- the story of a clock ---
 
@@ -148,6 +155,7 @@ cdef class HostController:
         else:
             wait_in_queue(self.banks, queue, bank, row, column, self.next_request, self.clk)
             self.window.under_way += queue == READ_QUEUE
+        self.moved_at = self.clk
         self.counters[READ_REQUESTS + queue] += 1
         self.next_request += 1
         self.offer_at = self.offer_from(self.clk + 1)
@@ -224,33 +232,49 @@ cdef class HostController:
         self.done[request.index] = done
         self.last_datum = max(self.last_datum, done)
         self.unfinished -= 1
+        self.moved_at = clk
         if queue == READ_QUEUE:
             self.counters[READ_LATENCY] += done - request.accepted
             if self.window.limit:
                 will_end(self.window, done)
                 self.offer_at = self.offer_from(clk)
 
-    cdef bint loop(self, int64_t until, bint skipping) noexcept nogil:
-        """Go on until the batch is finished and `until` is reached; False if log or ticks ran out before."""
+    cdef bint stands_still(self) noexcept nogil:
+        """Whether a request waits though none was accepted or served for longer than any wait."""
+        if self.unfinished > self.n_requests - self.next_request:
+            return True
+        return self.clk - self.patience > self.start + self.requests[self.next_request, 0]
+
+    cdef int loop(self, int64_t until, bint skipping) noexcept nogil:
+        """Go on until the batch is finished and `until` is reached; PAUSE if log or ticks ran out before."""
         cdef int64_t ticks = 0
         while self.unfinished or self.clk < until:
             if ticks == CHUNK_TICKS or is_full(self.log):
-                return False
+                return PAUSE
             ticks += 1
-            if not self.tick() and skipping:
-                if self.unfinished:
+            if self.tick():
+                continue
+            if self.unfinished:
+                if self.clk - self.moved_at > self.patience and self.stands_still():
+                    return STUCK
+                if skipping:
                     self.skip(FAR_CLOCK)
-                elif self.clk < until:
-                    self.skip(until)
-        return True
+            elif skipping and self.clk < until:
+                self.skip(until)
+        return OVER
 
     # --- public ---
 
     def _until(self, int64_t until, bint skipping, progress):
-        cdef bint ended = False
-        while not ended:
+        cdef int state = PAUSE
+        while state == PAUSE:
             with nogil:
-                ended = self.loop(until, skipping)
+                state = self.loop(until, skipping)
+            if state == STUCK:
+                raise RuntimeError(
+                    f"the channel stands still: clock {self.clk}, "
+                    f"{self.unfinished} of {self.n_requests} unfinished"
+                )
             self.log.flush()
             PyErr_CheckSignals()
             if progress is not None:
@@ -277,7 +301,7 @@ cdef class HostController:
         """Finish the batch and go on to the clock of its last datum; returns its completion clocks int64 [n].
 
         `progress(accepted requests)` is called now and then. Without `skipping` every clock is ticked, which
-        gives the same in every respect and is there to show that.
+        gives the same in every respect and is there to show that. RuntimeError if the channel stands still.
         """
         cdef int64_t i
         self._until(0, skipping, progress)
