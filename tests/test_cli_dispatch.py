@@ -197,7 +197,11 @@ CHATTER = (
 def test_a_reader_that_leaves_is_no_error() -> None:
     run = "def run(args):\n    while True: print('clock')"
     child = subprocess.Popen(
-        [sys.executable, "-c", CHATTER.format(run=run)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-c", CHATTER.format(run=run)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # a shell's background job ignores Ctrl-C and hands that on: a user's does not
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert child.stdout is not None
     assert child.stderr is not None
@@ -231,7 +235,11 @@ def test_a_short_output_to_a_reader_that_left_is_no_error() -> None:
 def test_the_signals_of_ctrl_c_and_kill_end_a_run(number: int, code: int, word: str) -> None:
     run = "def run(args):\n    print('on', flush=True)\n    while True: pass"
     child = subprocess.Popen(
-        [sys.executable, "-c", CHATTER.format(run=run)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-c", CHATTER.format(run=run)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # a shell's background job ignores Ctrl-C and hands that on: a user's does not
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert child.stdout is not None
     child.stdout.readline()

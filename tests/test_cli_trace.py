@@ -334,7 +334,15 @@ def test_ctrl_c_while_generating_leaves_nothing(tmp_path: Path) -> None:
         "-o",
         "t.parquet",
     ]
-    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, env=os.environ, text=True)
+    process = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        env=os.environ,
+        text=True,
+        # a shell's background job ignores Ctrl-C and hands that on: a user's does not
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     for _ in range(600):
         if any(path.stat().st_size for path in tmp_path.iterdir()):
             break
