@@ -27,7 +27,6 @@ cdef struct Bank:
     int32_t active             # the request it was opened for, NONE once served
     int32_t hit[2]             # by queue: the oldest waiting for the open row, NONE if there is none
     int32_t conflict[2]        # and for another one
-    int32_t rest               # unused: eight words make a power of two
 
 cdef class HostBanks:
     cdef Device device
@@ -44,10 +43,6 @@ cdef inline void offer(
     HostBanks b, int queue, int kind, int code, int64_t bank, int32_t slot, int64_t clk
 ) noexcept nogil:
     propose(b.candidates, queue, bank, kind, code, b.queues.slots[slot].age, clk)
-
-
-cdef inline void take_back(HostBanks b, int queue, int kind, int64_t bank) noexcept nogil:
-    withdraw(b.candidates, queue, bank, kind)
 
 
 cdef inline void wait_in_queue(
@@ -105,7 +100,7 @@ cdef inline void bank_closed(HostBanks b, int64_t bank, int64_t clk) noexcept no
     for queue in range(2):
         if b.queues.waiting[queue]:
             if at.hit[queue] != NONE:
-                take_back(b, queue, HIT, bank)
+                withdraw(b.candidates, queue, bank, HIT)
             at.hit[queue] = at.conflict[queue] = NONE
             first = b.queues.first[queue * b.queues.n_banks + bank]
             if first != NONE:
@@ -147,11 +142,11 @@ cdef inline void activate(HostBanks b, int queue, int64_t bank, int64_t clk) noe
     leave(b.queues, queue, s)
     b.active_count[at.rank] += 1
     at.active = s
-    take_back(b, queue, ROW, bank)
+    withdraw(b.candidates, queue, bank, ROW)
     offer(b, queue, ACTIVE, WR if queue == WRITE_QUEUE else RD, bank, s, clk)
     sort_waiting(b, queue, bank, request.row, clk)
     if b.queues.waiting[1 - queue]:
-        take_back(b, 1 - queue, ROW, bank)
+        withdraw(b.candidates, 1 - queue, bank, ROW)
         sort_waiting(b, 1 - queue, bank, request.row, clk)
 
 
@@ -163,7 +158,7 @@ cdef inline void hit_left(HostBanks b, int queue, int64_t bank, int32_t s) noexc
         s = b.queues.slots[s].next
     b.banks[bank].hit[queue] = s
     if s == NONE:
-        take_back(b, queue, HIT, bank)
+        withdraw(b.candidates, queue, bank, HIT)
 
 
 cdef inline void column_moved(HostBanks b, int64_t bank, int64_t clk) noexcept nogil:
@@ -186,7 +181,7 @@ cdef inline Slot* serve_column(HostBanks b, int queue, int kind, int64_t bank, i
     b.counters[ROW_HITS] += not request.classed
     command(b, WR if queue == WRITE_QUEUE else RD, bank, request.row, request.column, clk)
     if kind == ACTIVE:
-        take_back(b, queue, ACTIVE, bank)
+        withdraw(b.candidates, queue, bank, ACTIVE)
         at.active = NONE
         b.active_count[at.rank] -= 1
     else:

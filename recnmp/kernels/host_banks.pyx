@@ -7,7 +7,7 @@ from .command_log import CommandLog
 from .request_queues import RequestQueues
 
 BANK = np.dtype(
-    [("rank", "i4"), ("group", "i4"), ("active", "i4"), ("hit", "i4", 2), ("conflict", "i4", 2), ("rest", "i4")]
+    [("rank", "i4"), ("group", "i4"), ("active", "i4"), ("hit", "i4", 2), ("conflict", "i4", 2)]
 )
 
 
