@@ -28,9 +28,11 @@ def locality_figure(info: Mapping[str, Any], title: str) -> Figure:
     _draw_curve(curve, info)
     _draw_histogram(histogram, info)
     lookups, rows = f"{info['lookups']:,}", f"{info['rows_touched']:,}"
-    order = f"{info['order']} by {info['order']}"
-    words = f"{printable(title)}: {lookups} lookups of {rows} rows, {order}"
-    figure.suptitle(words, fontsize=12, parse_math=False)
+    figure.suptitle(
+        f"{printable(title)}: {lookups} lookups of {rows} rows, {info['order']} by {info['order']}",
+        fontsize=12,
+        parse_math=False,  # a file's name may hold dollars
+    )
     return figure
 
 

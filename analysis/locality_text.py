@@ -63,8 +63,8 @@ def _summary(info: Mapping[str, Any]) -> str:
     ]
     for hot in info["hot_share"]:
         lines.append((f"hottest {100 * hot['rows']:g} % of rows", f"{_percent(hot['lookups'])} of lookups"))
-    active = info["origin"].get("active_rows")
-    if active:
+    active = info["origin"].get("active_rows")  # an origin is whatever its writer put there
+    if isinstance(active, list) and active and all(type(rows) is int for rows in active):
         span = f"{min(active):,}" if min(active) == max(active) else f"{min(active):,} to {max(active):,}"
         lines.append(("active rows a table", span))
     lines.append(("content hash", info["content_hash"][:16]))

@@ -27,7 +27,7 @@ def _seconds(work: Callable[[], object], repeats: int = 3) -> float:
 
 def _curve(rows: np.ndarray, touched: int) -> None:
     hits = np.zeros(len(CAPACITIES), dtype=np.int64)
-    LruStack(np.ones(touched, dtype=np.int32)).access(rows, CAPACITIES, hits)
+    LruStack(np.ones(touched, dtype=np.int64)).access(rows, CAPACITIES, hits)
 
 
 def _dictionary_cache(rows: list[int], capacity: int) -> None:

@@ -61,7 +61,12 @@ def checked_requests(requests: npt.ArrayLike, config: ChannelConfig) -> Integers
     Any integer type, byte order and layout is taken. Requests are offered in their order: one whose
     `offered_clk` is below that of the request before it simply follows that one.
     """
-    given = np.asarray(requests)
+    try:
+        given = np.asarray(requests)
+    except (TypeError, ValueError) as error:
+        raise RecnmpError(f"requests: no array: {' '.join(str(error).split())}") from None
+    if given.shape == (0,):  # an empty list has neither columns nor a type
+        given = np.zeros((0, len(REQUEST_COLUMNS)), np.int64)
     if given.ndim != 2 or given.shape[1] != len(REQUEST_COLUMNS):
         raise RecnmpError(f"requests: shape {given.shape} is not [n, 7] ({', '.join(REQUEST_COLUMNS)})")
     if given.dtype.kind not in "iu":
@@ -96,7 +101,8 @@ class HostChannel:
         timing, organisation = config.timing, config.organisation
         table = TimingTable(rules(timing, config.rule_set, "host"), ISSUED)
         self.config = config
-        self._controller = HostController(
+        self._whole = True
+        self._kernel = HostController(
             Device(table, config.ranks, organisation.bankgroups, organisation.banks),
             config.read_queue,
             config.write_queue,
@@ -106,6 +112,14 @@ class HostChannel:
             timing.nCWL + timing.nBL,
             log,
         )
+
+    @property
+    def _controller(self) -> HostController:
+        if not self._whole:
+            raise RuntimeError(
+                "this HostChannel is in the middle of a batch that was interrupted: make another"
+            )
+        return self._kernel
 
     @property
     def clk(self) -> int:
@@ -123,13 +137,19 @@ class HostChannel:
 
         `offered_clk` counts from `start_clock` (default: now; RecnmpError if earlier than now).
         `progress(requests accepted)` is called now and then, outside the clock loop. `skipping=False` ticks
-        every clock, with the same outcome. An interrupt leaves the batch unfinished and the channel unusable.
+        every clock, with the same outcome. After an interrupt in the middle of a batch, or an exception of
+        `progress`, the channel is good for nothing: any use of it raises RuntimeError.
         """
         start = self.clk if start_clock is None else start_clock
         if not self.clk <= start <= LAST_CLOCK:
             raise RecnmpError(f"start_clock = {start}: outside {self.clk} (now) to {LAST_CLOCK}")
-        self._controller.begin(checked_requests(requests, self.config), start)
-        return self._controller.run(skipping, progress)
+        exact = checked_requests(requests, self.config)
+        controller = self._controller
+        self._whole = False
+        controller.begin(exact, start)
+        completion = controller.run(skipping, progress)
+        self._whole = True
+        return completion
 
     def idle(self, until: int) -> None:
         """Let clocks pass without requests: only refresh happens. Nothing if `until` is past."""
@@ -177,7 +197,12 @@ def replay_dram(requests: npt.ArrayLike, system: str | HasChannel | Any, log: bo
     `channel_config()` method. The commands logged end with the clock at which the last read's data ended or
     the last WR was issued (`cycles`), as the recorded cases do. Raises RecnmpError for bad requests or names.
     """
-    config = channel_preset(system) if isinstance(system, str) else system.channel_config()
+    if isinstance(system, str):
+        config = channel_preset(system)
+    elif hasattr(system, "channel_config"):
+        config = system.channel_config()
+    else:
+        raise RecnmpError(f"system = {system!r}: no preset's name, and has no channel_config()")
     exact = checked_requests(requests, config)
     channel = HostChannel(config, log)
     completion = channel.run(exact)

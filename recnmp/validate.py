@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,14 +57,16 @@ class Outcome:
     difference: tuple[str, ...]
 
 
-def load_cases(folder: Path) -> list[Case]:
-    """All cases of a folder by name; RecnmpError if it has none or holds one that cannot be read."""
+def case_names(folder: Path) -> list[str]:
+    """Names of the cases of a folder in order; RecnmpError if it is none or has none."""
+    if folder.is_file():
+        raise RecnmpError(f"{folder}: a file, not a folder of cases")
     if not folder.is_dir():
         raise RecnmpError(f"{folder}: no such folder")
     names = sorted({path.stem for path in folder.iterdir() if path.suffix in (".npz", ".json")})
     if not names:
         raise RecnmpError(f"{folder}: no case, that is a pair NAME.npz and NAME.json")
-    return [load_case(folder, name) for name in names]
+    return names
 
 
 def load_case(folder: Path, name: str) -> Case:
@@ -80,13 +83,8 @@ def load_case(folder: Path, name: str) -> Case:
         config = _config(spec)
     except RecnmpError as error:
         raise RecnmpError(f"{spec_path}: {error}") from None
-    try:
-        with np.load(array_path, allow_pickle=False) as arrays:
-            requests, commands = arrays["requests"], arrays["commands"]
-    except KeyError as error:
-        raise RecnmpError(f"{array_path}: {str(error).strip(chr(34))}") from None
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        raise RecnmpError(f"{array_path}: no .npz file of arrays: {error}") from None
+    arrays = _arrays(array_path)
+    requests, commands = arrays["requests"], arrays["commands"]
     if commands.ndim != 2 or commands.shape[1] != 7 or commands.dtype.kind not in "iu":
         raise RecnmpError(
             f"{array_path}: commands: {commands.dtype} {commands.shape} is no integer array [m, 7]"
@@ -101,6 +99,20 @@ def load_case(folder: Path, name: str) -> Case:
     return Case(name, config, exact, commands.astype(np.int64), stats if isinstance(stats, dict) else {})
 
 
+def _arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
+    """Requests and commands as they are in the file."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = set(archive.namelist())
+        for name in ("requests", "commands"):
+            if f"{name}.npy" not in members:
+                raise RecnmpError(f"{path}: no array `{name}`")
+        with np.load(path, allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in ("requests", "commands")}
+    except (ValueError, OSError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
+        raise RecnmpError(f"{path}: no .npz file of arrays: {error}") from None
+
+
 def _config(spec: Any) -> ChannelConfig:
     case = spec.get("case") if isinstance(spec, dict) else None
     if not isinstance(case, dict):
@@ -110,13 +122,13 @@ def _config(spec: Any) -> ChannelConfig:
             raise RecnmpError(f"case.{key} is missing")
     organisation = organisation_preset(str(case["org"]))
     timing = timing_preset(str(case["timing"]), organisation)
-    if isinstance(spec.get("timing"), dict):
-        # what was in force when it was recorded says more than the preset's name
-        unknown = set(spec["timing"]) - set(Timing.model_fields)
-        if unknown:
-            raise RecnmpError(f"timing.{min(unknown)}: no such timing")
-        timing = Timing(**{**timing.model_dump(), **spec["timing"]})
-    return ChannelConfig(
+    # what was in force when it was recorded says more than the preset's name
+    in_force = _object(spec, "timing")
+    unknown = set(in_force) - set(Timing.model_fields)
+    if unknown:
+        raise RecnmpError(f"timing.{min(unknown)}: no such timing")
+    timing = Timing(**{**timing.model_dump(), **in_force})
+    config = ChannelConfig(
         timing=timing,
         organisation=organisation,
         ranks=case["ranks"],
@@ -124,6 +136,37 @@ def _config(spec: Any) -> ChannelConfig:
         write_queue=case["queue"],
         refresh=case["refresh"],
     )
+    _check_organization(_object(spec, "organization"), config, str(case["org"]))
+    return config
+
+
+def _object(spec: dict[str, Any], name: str) -> dict[str, Any]:
+    """An optional object of the case's JSON."""
+    value = spec.get(name, {})
+    if not isinstance(value, dict):
+        raise RecnmpError(f"{name} = {value!r}: no object")
+    return value
+
+
+def _check_organization(recorded: dict[str, Any], config: ChannelConfig, preset: str) -> None:
+    """What the recorder says of the organisation is what the preset's name means."""
+    organisation = config.organisation
+    known = {
+        "density": organisation.density_mb,
+        "dq": organisation.dq,
+        "channel_width": organisation.channel_width,
+        "rank": config.ranks,
+        "bankgroup": organisation.bankgroups,
+        "bank": organisation.banks,
+        "row": organisation.rows,
+        "column": organisation.columns,
+    }
+    for name, value in recorded.items():
+        if name not in known:
+            raise RecnmpError(f"organization.{name}: no such part, known are {', '.join(known)}")
+        if type(value) is not int or value != known[name]:
+            place = "case.ranks" if name == "rank" else preset
+            raise RecnmpError(f"organization.{name} = {value!r}: {place} says {known[name]}")
 
 
 def validate_case(case: Case) -> Outcome:
@@ -165,7 +208,7 @@ def _first_difference(recorded: Integers, replayed: Integers) -> tuple[str, ...]
     at = int(unequal[0]) if len(unequal) else common
     lines = [f"  first difference at command {at} of {len(left)} recorded, {len(right)} replayed"]
     lines += [f"  {'recorded':<50} replayed"]
-    for i in range(max(at - _CONTEXT, 0), at + _CONTEXT + 1):
+    for i in range(max(at - _CONTEXT, 0), min(at + _CONTEXT + 1, max(len(left), len(right)))):
         mark = ">" if i == at else " "
         lines.append(f"{mark} {_say(left, i):<50} {_say(right, i)}")
     return tuple(lines)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -70,7 +73,7 @@ def load_values(what: str, tables: Sequence[Table], seed: int = 0) -> Values | N
     if what == "hash":
         return HashValues(tables, seed)
     path = Path(what)
-    if not path.exists():
+    if not what or not path.exists():
         raise RecnmpError(
             f"--values {what}: no such file; allowed are none, hash, a .npy or .npz file, or a folder of .npy"
         )
@@ -88,20 +91,35 @@ def load_values(what: str, tables: Sequence[Table], seed: int = 0) -> Values | N
             raise RecnmpError(
                 f"{path}: no array '{table.name}', there are {', '.join(sorted(arrays)) or 'none'}"
             )
-    try:
+    with _named(path):
         return FileValues(tables, [arrays[table.name] for table in tables])
-    except (ValueError, OSError) as error:
-        raise RecnmpError(f"{path}: an array cannot be read: {error}") from error
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Whatever a damaged file makes NumPy and zipfile raise, as one line that names the file."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise RecnmpError(f"{path}: no such file") from error
+    except (
+        OSError,
+        EOFError,
+        ValueError,
+        KeyError,
+        NotImplementedError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ) as error:
+        # what is no array at all is taken for a pickle by NumPy, which says nothing to a user
+        why = "it does not begin as one" if "pickle" in str(error) else str(error)
+        raise RecnmpError(f"{path}: not a whole NumPy file: {why}") from error
 
 
 def _read(path: Path) -> Any:
     """A memory-mapped array, or the arrays of an .npz."""
-    try:
+    with _named(path):
         return np.load(path, mmap_mode="r", allow_pickle=False)
-    except FileNotFoundError as error:
-        raise RecnmpError(f"{path}: no such file") from error
-    except (ValueError, OSError, EOFError) as error:
-        raise RecnmpError(f"{path}: not a NumPy array file: {error}") from error
 
 
 def _mix(x: npt.NDArray[np.uint64] | np.uint64) -> npt.NDArray[np.uint64]:

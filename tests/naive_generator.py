@@ -64,18 +64,25 @@ def drawn(groups: list[tuple[int, int]], rows: int, seed: int, table: int, count
 
 
 def clustered(ids: list[int], words: list[int], threshold: int, gap: int, quantiles: list[int]) -> list[int]:
-    """Repeat accesses put behind the one before, window by window of the caller."""
-    keys: list[int] = []
-    latest: dict[int, int] = {}
-    for position, (row, word) in enumerate(zip(ids, words, strict=True)):
-        key = position << 16
+    """Repeat accesses chained to the one before, window by window of the caller; a window is a ring."""
+    chains: list[list[int]] = []
+    latest: dict[int, list[int]] = {}
+    for at in sorted(range(len(ids)), key=lambda at: (ids[at], at)):
+        row, word = ids[at], words[at]
         if row in latest and word >> 32 < threshold:
-            key = latest[row] + quantiles[word % 4096] * gap
-        latest[row] = key
-        keys.append(key)
-    # rows in rising order stand first among equal keys, then the order of time
-    order = sorted(range(len(ids)), key=lambda at: (keys[at], ids[at], at))
-    return [ids[at] for at in order]
+            latest[row].append(at)
+            latest[row].append(word)
+        else:
+            latest[row] = [at, word]
+            chains.append(latest[row])
+    placed = []
+    for number, chain in enumerate(chains):
+        places, own = chain[0::2], chain[1::2]
+        at = places[(own[0] // 4096 % 2**20) * len(places) // 2**20] << 16
+        for step, word in enumerate(own):
+            at += quantiles[word % 4096] * gap if step else 0
+            placed.append((at % (len(ids) << 16), number, step, ids[places[0]]))
+    return [row for _, _, _, row in sorted(placed)]
 
 
 def take(generator: Pcg64, count: int) -> list[int]:

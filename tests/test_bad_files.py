@@ -1,5 +1,6 @@
 """The bad-input table, part two: files that are not what their name says, or not whole."""
 
+import contextlib
 import json
 from pathlib import Path
 
@@ -155,3 +156,39 @@ def test_parquet_of_another_kind(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"a": [1]}), path)
     refused(path, "not a recnmp trace", "trace import")
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.npz"])
+def test_a_flipped_bit_is_found_or_changes_nothing(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    CASE.workload.save(path)
+    whole, wanted = path.read_bytes(), CASE.workload.content_hash()
+    for at in range(0, len(whole), 5):
+        data = bytearray(whole)
+        data[at] ^= 1 << at % 8
+        path.write_bytes(bytes(data))
+        with contextlib.suppress(RecnmpError):
+            assert Workload.load(path).content_hash() == wanted, at
+
+
+def test_a_null_is_placed(tmp_path: Path) -> None:
+    nulls = pa.array([[1, 2], [], [0], [2, None], [1], [0], [], [1]], pa.large_list(pa.int64()))
+    changed = parquet_changed(tmp_path, lambda t: t.set_column(3, "indices", nulls))
+    refused(changed, "row 3, position 1", "indices holds nulls")
+    none = pa.array([[1, 2], [], [0], None, [1], [0], [], [1]], pa.large_list(pa.int64()))
+    refused(
+        parquet_changed(tmp_path, lambda t: t.set_column(3, "indices", none)), "row 3: indices holds nulls"
+    )
+    batch = pa.array([0, 0, 0, 0, None, 1, 1, 1], pa.int32())
+    refused(parquet_changed(tmp_path, lambda t: t.set_column(0, "batch", batch)), "row 4: batch is missing")
+
+
+def test_a_header_without_a_key_is_damaged(tmp_path: Path) -> None:
+    for key in ("tables", "batch_sizes", "lookups", "version"):
+
+        def change(arrays: dict[str, np.ndarray], key: str = key) -> None:
+            said = json.loads(str(arrays["header"]))
+            del said[key]
+            arrays["header"] = np.array(json.dumps(said))
+
+        refused(rewritten(tmp_path, change), "damaged", key)

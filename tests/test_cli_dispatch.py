@@ -91,6 +91,43 @@ def test_the_system_saying_no_is_bad_input(verb, capsys, tmp_path) -> None:
     assert one_line(capsys) == f"recnmp: error: {tmp_path}/missing.npz: No such file or directory\n"
 
 
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (MemoryError("Unable to allocate 1.46 TiB"), "not enough memory: Unable to allocate 1.46 TiB"),
+        (MemoryError(), "not enough memory"),
+        (OSError(28, "No space left on device"), "No space left on device"),
+    ],
+)
+def test_a_lack_of_resources_is_one_line(verb, capsys, error: BaseException, words: str) -> None:
+    verb(raiser(error))
+    assert cli.main(["probe"]) == 2
+    assert one_line(capsys) == f"recnmp: error: {words}\n"
+
+
+def test_a_name_with_a_line_break_is_still_one_line(verb, capsys) -> None:
+    verb(raiser(RecnmpError("a\nb.csv: is an empty file")))
+    assert cli.main(["probe"]) == 2
+    assert one_line(capsys) == "recnmp: error: a\\nb.csv: is an empty file\n"
+
+
+def test_nothing_runs_whose_output_nobody_would_see(verb, monkeypatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    verb(raiser(AssertionError("ran although standard output is closed")))
+    assert cli.main(["probe"]) == 2
+
+
+def test_names_are_printed_in_any_locale() -> None:
+    run = "def run(args):\n    print(chr(0x5546), chr(0xDCFF)); return 0"
+    child = subprocess.run(
+        [sys.executable, "-c", CHATTER.format(run=run)],
+        env=os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
+        capture_output=True,
+        check=False,
+    )
+    assert (child.returncode, child.stdout) == (0, b"\\u5546 \\udcff\n"), child.stderr
+
+
 def test_ctrl_c_is_130(verb, capsys) -> None:
     verb(raiser(KeyboardInterrupt()))
     assert cli.main(["probe"]) == 130
@@ -160,7 +197,11 @@ CHATTER = (
 def test_a_reader_that_leaves_is_no_error() -> None:
     run = "def run(args):\n    while True: print('clock')"
     child = subprocess.Popen(
-        [sys.executable, "-c", CHATTER.format(run=run)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-c", CHATTER.format(run=run)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # a shell's background job ignores Ctrl-C and hands that on: a user's does not
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert child.stdout is not None
     assert child.stderr is not None
@@ -188,17 +229,24 @@ def test_a_short_output_to_a_reader_that_left_is_no_error() -> None:
     assert child.stderr.read() == b""
 
 
-def test_the_signal_of_ctrl_c_ends_a_run() -> None:
+@pytest.mark.parametrize(
+    ("number", "code", "word"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
+)
+def test_the_signals_of_ctrl_c_and_kill_end_a_run(number: int, code: int, word: str) -> None:
     run = "def run(args):\n    print('on', flush=True)\n    while True: pass"
     child = subprocess.Popen(
-        [sys.executable, "-c", CHATTER.format(run=run)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-c", CHATTER.format(run=run)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # a shell's background job ignores Ctrl-C and hands that on: a user's does not
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert child.stdout is not None
     child.stdout.readline()
-    os.kill(child.pid, signal.SIGINT)
+    os.kill(child.pid, number)
     _, said = child.communicate(timeout=30)
-    assert child.returncode == 130
-    assert said == b"recnmp: interrupted, nothing was left half written\n"
+    assert child.returncode == code
+    assert said == f"recnmp: {word}, nothing was left half written\n".encode()
 
 
 def test_the_module_is_the_command() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from recnmp.cli import main
-from recnmp.workload import Workload
+from recnmp.workload import Table, Workload
 
 EXCERPT = Path(__file__).parent / "data" / "openbandit-excerpt.csv"
 SMALL = ["--tables", "2", "--rows", "1k", "--pooling", "2:6", "--batch-size", "8", "--batches", "2"]
@@ -135,6 +135,11 @@ def test_import_arrays(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> No
         (["info", EXCERPT], "neither Parquet nor .npz"),
         (["info", EXCERPT, "--plot", "p.txt"], ".png, .svg or .pdf"),
         (["generate", "unifrm", "-o", "t.npz"], "law is 'unifrm'"),
+        (["generate", "uniform", "--exponent", "1", "-o", "t.npz"], "--exponent is of zipf"),
+        (["generate", "uniform", "--cluster-gap", "16", "-o", "t.npz"], "without --cluster"),
+        (["generate", "uniform", "--cluster", "x", "-o", "t.npz"], "decimal number"),
+        (["generate", "uniform", "--cluster-gap", "1M", "--cluster", "1", "-o", "t.npz"], "1..65536"),
+        (["info", EXCERPT, "--cache-sizes", "9999999999G"], "below 2^63"),
         (["generate", "uniform", "-o", "t.csv"], "ends in .parquet or .npz"),
         (["generate", "2022", "--method", "direct", "--rows", "9", "-o", "t.npz"], "more rows"),
         (["import", EXCERPT, "-o", "t.npz"], "needs --user and --item"),
@@ -152,6 +157,159 @@ def test_what_a_user_does_wrong_is_one_line(
     monkeypatch.chdir(tmp_path)
     assert expected in said(capsys, *words, code=2)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> Path:
+    """A log, arrays and a trace of ours in one folder."""
+    (tmp_path / "log.csv").write_text("user,item,time\n1,2,3\n1,3,4\n")
+    np.savez(tmp_path / "theirs.npz", indices=[1, 2, 0, 3], offsets=[0, 2, 2, 3, 4])
+    np.save(tmp_path / "one.npy", np.arange(3))
+    tables = [Table("a", 9, 8), Table("b", 9, 8)]
+    Workload.from_arrays([1, 2, 0, 3], [0, 2, 2, 3, 4], tables=tables).save(tmp_path / "ours.npz")
+    return tmp_path
+
+
+LOG_WORDS = ["log.csv", "--user", "user", "--item", "item"]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        *(
+            (["theirs.npz", "--tables", "2", *option], f"{option[0]} is for interactions")
+            for option in (
+                ["--time", "t"], ["--split", "a=b"], ["--query", "request"], ["--requests", "0"],
+                ["--history", "50"], ["--session-gap", "1800"], ["--seed", "0"], ["--delimiter", ","],
+                ["--columns", "a"],
+            )
+        ),
+        *(
+            ([*LOG_WORDS, *option], f"{option[0]} is for arrays")
+            for option in (["--tables", "2"], ["--rows", "9"], ["--out-of-range", "error"], ["--pruned"])
+        ),
+        *(
+            (["ours.npz", *option], f"ours.npz: {option[0][2:]}")
+            for option in (
+                ["--order", "table"], ["--dim", "8"], ["--dtype", "fp32"], ["--rows", "9"], ["--tables", "2"],
+                ["--batch-size", "1"], ["--out-of-range", "error"], ["--table", "a"],
+            )
+        ),
+        (["ours.npz", "--pruned"], "pruned: no option of a trace of this program"),
+        (["theirs.npz", "--table", "a"], "table: no option of .npz"),
+        ([*LOG_WORDS, "--session-gap", "5"], "session-gap has no effect on requests"),
+        ([*LOG_WORDS, "--time", "time", "--query", "session", "--seed", "0"], "seed has no effect on sessions"),
+        ([*LOG_WORDS, "--delimiter", "ü"], "one character"),
+        ([*LOG_WORDS[:1], "--user", ",", "--item", "item"], "a column's name is empty"),
+        ([*LOG_WORDS, "--table", "a,,b"], "a column's name is empty"),
+        ([*LOG_WORDS, "--columns", ""], "a column's name is empty"),
+        ([*LOG_WORDS, "--requests", "100G"], "not enough memory"),
+        ([*LOG_WORDS, "--requests", "9000000000G"], "requests are"),
+        ([*LOG_WORDS, "--requests", "99999999999G"], "beyond 2^63-1"),
+        (["one.npy"], "is a npy file, allowed are CSV (also .gz), Parquet and .npz"),
+        (["one.npy", *LOG_WORDS[1:]], "is a npy file"),
+        (["theirs.npz", "--tables", "2", "--rows", "4", "--batch-size", "1"], ""),
+    ],
+)  # fmt: skip
+def test_options_without_effect_are_refused_by_name(
+    capsys: pytest.CaptureFixture[str],
+    inputs: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
+    expected: str,
+) -> None:
+    monkeypatch.chdir(inputs)
+    assert expected in said(capsys, "import", *words, "-o", "out.npz", code=2 if expected else 0)
+    assert (inputs / "out.npz").exists() == (not expected)
+
+
+@pytest.mark.parametrize(
+    ("offsets", "expected"),
+    [
+        ([0, 2, 2, 3], "there are 4 offsets"),
+        ([0, 2, 2, 3], "the last one, N, was left out"),
+        ([2, 0, 1, 1], "look like lengths"),
+    ],
+)
+@pytest.mark.parametrize(
+    "words", [["--tables", "2"], ["--batch-size", "2"], ["--tables", "2", "--batch-size", "2"]]
+)
+def test_what_offsets_look_like_is_said(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, offsets: list[int], expected: str, words: list[str]
+) -> None:
+    np.savez(tmp_path / "n.npz", indices=[0, 1, 2, 3], offsets=offsets)
+    text = said(capsys, "import", tmp_path / "n.npz", *words, "--rows", 4, "-o", tmp_path / "o.npz", code=2)
+    assert expected in text
+
+
+def test_delimiter_of_tabs_as_typed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "log.txt").write_text("user\titem\n1\t2\n")
+    text = said(capsys, "import", tmp_path / "log.txt", *LOG_WORDS[1:], "--delimiter", r"\t", "-o",
+                tmp_path / "o.npz")  # fmt: skip
+    assert "1 interactions" in text
+
+
+def test_a_name_that_is_not_utf_8(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    odd = os.fsdecode(bytes(tmp_path) + b"/\xff$x$")
+    Path(odd + ".csv").write_text("user,item\n1,2\n")
+    for ending in (".npz", ".parquet"):
+        said(capsys, "import", odd + ".csv", *LOG_WORDS[1:], "-o", odd + ending)
+        text = said(capsys, "info", odd + ending, "--plot", odd + ".png")
+        assert "lookups" in text
+        said(capsys, "import", odd + ending, "-o", tmp_path / "copy.npz")
+
+
+def test_rows_beyond_32_bits_of_lines(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    out = tmp_path / "g.npz"
+    for dim in ("100G", "2000000000G"):
+        said(capsys, "generate", "uniform", *SMALL, "--dim", dim, "-o", out)
+        info = json.loads(said(capsys, "info", out, "--json"))
+        assert info["hit_curve"][-1]["hits"] == 0
+    assert info["tables"][0]["row_bytes"] == 8 * 10**18
+    assert info["rows_touched_bytes"] == info["rows_touched"] * 8 * 10**18
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--pooling", "99999999999999999999"], ["--pooling", "5G:6G", "--batches", "9G"], ["--tables", "100G"],
+     ["--batch-size", "100G"], ["--batches", "100G"], ["--dim", "99999999999G"]],
+)  # fmt: skip
+def test_sizes_beyond_all_memory_are_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, words: list[str]
+) -> None:
+    said(capsys, "generate", "uniform", *words, "-o", tmp_path / "t.npz", code=2)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unwritable_figure_is_said_first(capsys: pytest.CaptureFixture[str], inputs: Path) -> None:
+    text = said(capsys, "info", inputs / "ours.npz", "--plot", inputs / "none" / "p.png", code=2)
+    assert "cannot be written" in text
+
+
+def test_links_and_modes_of_targets_stay(capsys: pytest.CaptureFixture[str], inputs: Path) -> None:
+    real, link = inputs / "real.npz", inputs / "link.npz"
+    real.write_bytes(b"old")
+    real.chmod(0o640)
+    link.symlink_to("real.npz")
+    said(capsys, "import", inputs / "ours.npz", "-o", link)
+    assert link.is_symlink()
+    assert real.stat().st_mode & 0o777 == 0o640
+    assert Workload.load(real).lookups == 4
+
+
+def test_a_full_disk_names_the_target(capsys: pytest.CaptureFixture[str], inputs: Path) -> None:
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+        for name in ("out.npz", "out.parquet"):
+            text = said(capsys, "import", inputs / "ours.npz", "-o", inputs / name, code=2)
+            assert f"{name}: cannot be written: File too large" in text
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert not [path for path in inputs.iterdir() if "out" in path.name]
 
 
 def test_a_bad_file_leaves_the_old_trace(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -176,7 +334,15 @@ def test_ctrl_c_while_generating_leaves_nothing(tmp_path: Path) -> None:
         "-o",
         "t.parquet",
     ]
-    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, env=os.environ, text=True)
+    process = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        env=os.environ,
+        text=True,
+        # a shell's background job ignores Ctrl-C and hands that on: a user's does not
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     for _ in range(600):
         if any(path.stat().st_size for path in tmp_path.iterdir()):
             break

@@ -172,6 +172,30 @@ def test_gaps_are_exponential() -> None:
         assert abs(gaps[int(share * len(gaps))] + np.log(1 - share)) < 1e-2
 
 
+def test_clustered_repeats_stand_at_the_stated_distance() -> None:
+    words = source(5)
+    ids = scaled(words.random_raw(65_536), 20_000)
+    found = clustering.clustered(ids, words.random_raw(len(ids)), 2**32, 16)
+    order = np.argsort(found, kind="stable")
+    gaps = np.diff(order)[np.diff(found[order]) == 0]
+    # the exponential law of mean 16, but for a chain that goes on at the start of the window
+    for distance in (4, 16, 48):
+        assert abs((gaps <= distance).mean() - (1 - np.exp(-distance / 16))) < 0.03
+
+
+def test_clustering_crowds_no_part_of_the_window() -> None:
+    law = plan(Recipe("2021-x16", rows=1_000_000, tables=1, pooling=(80, 80), batch_size=820)).groups[0]
+    for threshold in (2**32, int(0.6 * 2**32)):
+        words = source(7)
+        ids = law.locate(scaled(words.random_raw(65_536), law.total))
+        found = clustering.clustered(ids, words.random_raw(len(ids)), threshold, 16)
+        order = np.argsort(found, kind="stable")
+        near = np.zeros(len(ids), dtype=np.bool_)
+        near[order[1:]] = (np.diff(found[order]) == 0) & (np.diff(order) <= 64)
+        shares = near.reshape(8, -1).mean(axis=1)
+        assert shares.max() - shares.min() < 0.15, shares
+
+
 def test_clustering_changes_order_not_counts() -> None:
     given_recipe = {"tables": 2, "rows": 20_000, "pooling": (40, 40), "batch_size": 256, "batches": 2}
     plain, close = (generate(Recipe("2021-x16", cluster=p, **given_recipe)) for p in ("0", "0.9"))  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,20 @@ from slow_twin import SlowChannel
 import recnmp
 from recnmp import HostChannel, RecnmpError, replay_dram
 from recnmp.config.dram import ChannelConfig, channel_preset
+from recnmp.kernels.dram import Device, TimingTable
+from recnmp.kernels.host_controller import HostController
+from recnmp.replay import ISSUED
 from recnmp.timing import COMMANDS, rules
-from recnmp.validate import load_cases, validate_case
+from recnmp.validate import Case, case_names, load_case, validate_case
 
 HERE = Path(__file__).parent
 SHARED = Path(os.environ.get("RECNMP_SHARED", HERE.parent.parent / "shared"))
 TWO_RANKS = channel_preset("ddr4-2400-2rank")
 LAWS = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+
+
+def load_cases(folder: Path) -> list[Case]:
+    return [load_case(folder, name) for name in case_names(folder)]
 
 
 def random_reads(n: int, config: ChannelConfig, seed: int = 1) -> Any:
@@ -238,6 +246,7 @@ def test_no_requests_are_no_error() -> None:
     assert result.commands is not None
     assert result.commands.shape == (0, 7)
     assert result.statistics["cycles"] == 0
+    assert replay_dram([], TWO_RANKS).completion.shape == (0,)
 
 
 @pytest.mark.parametrize(
@@ -267,6 +276,7 @@ def test_values_out_of_range_are_refused(column: int, value: int, text: str) -> 
         (np.zeros(7, int), r"shape \(7,\)"),
         (np.zeros((3, 7)), "float64 is no integer type"),
         (np.zeros((3, 7), bool), "bool is no integer type"),
+        ([[0] * 7, [0] * 6], "no array: "),
     ],
 )
 def test_arrays_of_another_form_are_refused(requests: Any, text: str) -> None:
@@ -277,6 +287,9 @@ def test_arrays_of_another_form_are_refused(requests: Any, text: str) -> None:
 def test_unknown_systems_and_past_starts_are_refused() -> None:
     with pytest.raises(RecnmpError, match="channel preset 'ddr5'"):
         replay_dram(np.zeros((0, 7), int), "ddr5")
+    for system in (None, 3, TWO_RANKS.timing):
+        with pytest.raises(RecnmpError, match=r"no preset's name, and has no channel_config\(\)$"):
+            replay_dram(np.zeros((1, 7), int), system)
     channel = HostChannel(TWO_RANKS)
     channel.idle(100)
     with pytest.raises(RecnmpError, match="start_clock = 99: outside 100"):
@@ -292,3 +305,47 @@ def test_threads_run_beside_each_other_with_the_same_outcome() -> None:
     with ThreadPoolExecutor(2) as pool:
         for result in pool.map(lambda _: replay_dram(requests, TWO_RANKS), range(4)):
             assert (result.completion == expected).all()
+
+
+@pytest.mark.parametrize("reason", [KeyboardInterrupt, ZeroDivisionError])
+def test_an_interrupted_channel_says_so(reason: type[BaseException]) -> None:
+    channel = HostChannel(TWO_RANKS, log=True)
+
+    def stop(accepted: int) -> None:
+        raise reason
+
+    with pytest.raises(reason):
+        channel.run(random_reads(100_000, TWO_RANKS), progress=stop)
+    uses: list[Callable[[], object]] = [
+        lambda: channel.run(random_reads(1, TWO_RANKS)),
+        lambda: channel.idle(1 << 40),
+        lambda: channel.clk,
+        channel.counts,
+        channel.reset_counts,
+        channel.take_log,
+    ]
+    for use in uses:
+        with pytest.raises(RuntimeError, match="in the middle of a batch that was interrupted"):
+            use()
+
+
+def test_bad_requests_leave_the_channel_as_it_is() -> None:
+    channel = HostChannel(TWO_RANKS)
+    with pytest.raises(RecnmpError):
+        channel.run(np.full((1, 7), -1))
+    assert channel.run(random_reads(1, TWO_RANKS)).tolist() == [channel.clk]
+
+
+@pytest.mark.parametrize("refresh", [True, False])
+@pytest.mark.parametrize("skipping", [True, False])
+def test_a_channel_that_stands_still_is_told(refresh: bool, skipping: bool) -> None:
+    """A fault, planted: the rank recovers from a refresh far in the future, so no request can be served."""
+    t, o = TWO_RANKS.timing, TWO_RANKS.organisation
+    device = Device(TimingTable(rules(t, "jedec", "host"), ISSUED), 1, o.bankgroups, o.banks)
+    interval = t.nREFI if refresh else 0
+    controller = HostController(device, 32, 32, 0, interval, t.nCL + t.nBL, t.nCWL + t.nBL, False)
+    requests = np.zeros((9, 7), np.int64)
+    controller.begin(requests, 5000)
+    device.issue(COMMANDS.index("REF"), 0, 0, 0, 0, 1 << 40)
+    with pytest.raises(RuntimeError, match=r"stands still: clock [0-9]+, 9 of 9 unfinished"):
+        controller.run(skipping)

@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from recnmp.traces.interactions import Imported, InteractionOptions, import_interactions
+from interaction_logs import BASIC, LOG, imported, queries
+from recnmp.traces.interactions import InteractionOptions, import_interactions
 
 from recnmp.errors import RecnmpError
 from recnmp.locality import count_rows, hit_curve
@@ -19,24 +20,6 @@ from recnmp.workload import Table, Workload
 
 EXCERPT = Path(__file__).parent / "data" / "openbandit-excerpt.csv"
 USERS = tuple(f"user_feature_{k}" for k in range(4))
-BASIC: dict[str, Any] = {"user": ("user",), "item": ("item"), "time": "time"}
-LOG = "user,item,time\n1,31,100\n2,10,110\n1,17,160\n2,31,90\n1,31,5000\n"
-
-
-def imported(tmp_path: Path, content: str | bytes, name: str = "log.csv", **options: Any) -> Imported:
-    path = tmp_path / name
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return import_interactions(path, InteractionOptions(**BASIC | options))
-
-
-def queries(workload: Workload) -> list[list[list[int]]]:
-    """[query][table] -> ids, over all batches."""
-    found = []
-    for batch in workload.batches():
-        bags = [batch.indices[a:b].tolist() for a, b in zip(batch.offsets, batch.offsets[1:], strict=False)]
-        size = batch.batch_size
-        found += [bags[sample::size] for sample in range(size)]
-    return found
 
 
 def test_sessions_by_hand(tmp_path: Path) -> None:
@@ -305,6 +288,14 @@ def test_an_empty_log_is_an_empty_trace(tmp_path: Path) -> None:
         ({"session_gap": float("nan")}, "session gap is nan"),
         ({"split": {"other": "|"}}, "'other' is to be split"),
         ({"delimiter": "::"}, "one character"),
+        ({"user": ()}, "no column names the user"),
+        ({"session_gap": 60.0}, "session-gap has no effect on requests"),
+        ({"session_gap": float("inf")}, "session gap is inf"),
+        ({"query": "session", "seed": 0}, "seed has no effect on sessions"),
+        ({"query": "session", "requests": 5}, "requests has no effect on sessions"),
+        ({"requests": -1}, "requests are -1"),
+        ({"requests": 2**62}, "requests are"),
+        ({"dtype": "fp99"}, "log.csv: table 'user': dtype 'fp99'"),
     ],
 )
 def test_options_out_of_range(tmp_path: Path, options: dict[str, Any], words: str) -> None:

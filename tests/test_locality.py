@@ -35,7 +35,7 @@ def test_hit_curve_equals_a_dictionary_cache(case: Case, capacities: set[int]) -
 @given(st.integers(1, 30), st.integers(0, 2**32), st.integers(1, 900))
 def test_a_long_run_over_few_rows_renumbers_rightly(rows: int, seed: int, count: int) -> None:
     random = np.random.default_rng(seed)
-    lines = random.integers(1, 4, rows).astype(np.int32)
+    lines = random.integers(1, 4, rows).astype(np.int64)
     ids = random.integers(0, rows, count)
     capacities = np.arange(1, 100, 7)
     hits = np.zeros(len(capacities), dtype=np.int64)
@@ -58,9 +58,9 @@ def test_rows_without_an_array_of_their_own(monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_kernel_refuses_rows_it_does_not_have() -> None:
     hits = np.zeros(1, dtype=np.int64)
     with pytest.raises(ValueError, match="row 2 at position 1"):
-        LruStack(np.ones(2, np.int32)).access(np.array([0, 2]), np.array([1]), hits)
+        LruStack(np.ones(2, np.int64)).access(np.array([0, 2]), np.array([1]), hits)
     with pytest.raises(ValueError, match="differ in length"):
-        LruStack(np.ones(2, np.int32)).access(np.array([0]), np.array([1, 2]), hits)
+        LruStack(np.ones(2, np.int64)).access(np.array([0]), np.array([1, 2]), hits)
 
 
 @given(st.integers(0, 50), st.integers(1, 9))

@@ -108,7 +108,7 @@ def test_a_full_disk_names_the_file(
 
     monkeypatch.setattr(Path, "write_text", full)
     assert main(["simulate", stored, "--out", str(tmp_path / "o")]) == 2
-    line = f"recnmp: error: {tmp_path}/o/result.json: No space left on device\n"
+    line = f"recnmp: error: {tmp_path}/o/result.json: cannot be written: No space left on device\n"
     assert capsys.readouterr().err == line
     assert not (tmp_path / "o").exists()
 

@@ -160,10 +160,10 @@ def test_a_real_log_with_one_command_earlier_is_rejected() -> None:
 @pytest.mark.slow
 def test_a_million_commands_take_seconds() -> None:
     channel = HostChannel(CONFIG, log=True)
-    channel.run(random_reads(334_000, CONFIG))
+    channel.run(random_reads(340_000, CONFIG))
     log = channel.take_log()
     assert len(log) > 1_000_000
     begin = time.perf_counter()
     judge(log, T.nREFI)
-    assert time.perf_counter() - begin < 60
+    assert time.perf_counter() - begin < 30
     assert np.unique(log[:, 0]).size == len(log)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive_sums import naive_sums
+from naive_sums import naive_sums, tree
 from test_packets import config, workloads
 
 from recnmp import RecnmpError
-from recnmp.near_memory import NmpEngine
+from recnmp.near_memory import NmpEngine, add_up
 from recnmp.placement import Placement
 from recnmp.values import FileValues, HashValues, load_values
 from recnmp.workload import Table, Workload
@@ -130,9 +131,52 @@ def test_load_values(tmp_path_factory: pytest.TempPathFactory) -> None:
     np.savez(tmp / "half.npz", a=arrays["a"])
     for what, words in (
         ("nowhere.npy", "no such file"),
-        (tmp / "bad.npy", "not a NumPy array file"),
+        ("", "--values : no such file"),
+        (tmp / "bad.npy", "not a whole NumPy file: it does not begin as one"),
         (tmp / "half.npz", "no array 'b', there are a"),
         (tmp / "a.npy", "an array for each of the 2 tables"),
     ):
         with pytest.raises(RecnmpError, match=words):
             load_values(str(what), tables[:1] if what == tmp / "bad.npy" else tables)
+
+
+@pytest.mark.parametrize("step", [1, 3, 7, 19])
+def test_damaged_values_are_named(step: int, tmp_path: Path) -> None:
+    """Cut anywhere, or with a flipped bit anywhere: the file's name in one line, or the right values."""
+    tables = [Table("a", 40, 8), Table("b", 3, 16)]
+    rng = np.random.default_rng(1)
+    arrays = {t.name: rng.standard_normal((t.rows, t.dim)).astype(np.float32) for t in tables}
+    np.savez_compressed(tmp_path / "whole.npz", **arrays)
+    whole = (tmp_path / "whole.npz").read_bytes()
+    harmed = [whole[: len(whole) * step // 20]]
+    for at in range(step, len(whole), 97):
+        harmed.append(whole[:at] + bytes([whole[at] ^ 1 << step % 8]) + whole[at + 1 :])
+    refused = 0
+    for content in harmed:
+        (tmp_path / "harmed.npz").write_bytes(content)
+        try:
+            values = load_values(str(tmp_path / "harmed.npz"), tables)
+        except RecnmpError as error:
+            refused += "harmed.npz" in str(error)
+            continue
+        assert values is not None
+        for number, table in enumerate(tables):
+            assert np.array_equal(values.vectors(number, np.arange(table.rows)), arrays[table.name])
+    assert refused > len(harmed) // 3  # a flipped bit of a date or a comment harms nothing
+
+
+@pytest.mark.parametrize("ranks_per_dimm", [1, 2, 3, 4, 5, 8])
+@pytest.mark.parametrize("dimms", [1, 3])
+def test_ranks_are_added_by_a_balanced_tree_and_dimms_in_order(ranks_per_dimm: int, dimms: int) -> None:
+    """Bit for bit against scalar float32 operations; another order of addition would differ."""
+    rng = np.random.default_rng(ranks_per_dimm)
+    shape = (ranks_per_dimm * dimms, 5, 40)
+    partial = (rng.standard_normal(shape) * 10.0 ** rng.integers(-4, 4, shape)).astype(np.float32)
+    added = add_up(partial, ranks_per_dimm)
+    for sample in range(5):
+        for element in range(40):
+            column = partial[:, sample, element]
+            total = np.float32(0)
+            for first in range(0, len(column), ranks_per_dimm):
+                total = total + tree(column[first : first + ranks_per_dimm])
+            assert added[sample, element] == total

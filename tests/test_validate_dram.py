@@ -65,6 +65,40 @@ def test_first_difference_is_shown(
     assert "0 of 1 cases exact" in out
 
 
+@pytest.mark.parametrize("at", [-1, 0])
+def test_lines_of_a_difference_end_with_the_logs(
+    folder: Path, at: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = commands(folder)
+    log[at, 0] += 1
+    change(folder, commands=log)
+    assert main(["validate", "dram", str(folder)]) == 1
+    shown = [line.split() for line in capsys.readouterr().out.splitlines()]
+    # headings, the marked line and three on the side that has some: no line without a command
+    assert [words for words in shown if words[-2:] == ["-", "-"]] == []
+    assert len(shown) == 1 + 2 + 4 + 1
+
+
+def test_an_unreadable_case_does_not_hide_the_others(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every case is told of; unreadable ones outrank differences in the exit code."""
+    for name in ("onebank", "mixed-write-hot"):
+        for suffix in (".npz", ".json"):
+            shutil.copy(KEPT / f"{name}{suffix}", folder)
+    log = commands(folder)
+    log[7, 0] += 1
+    change(folder, commands=log)
+    (folder / "onebank.json").write_text("{")
+    assert main(["validate", "dram", str(folder)]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.count("\n") == 1
+    assert captured.err.startswith(f"recnmp: error: {folder / 'onebank.json'}: no JSON")
+    assert "mixed-write-hot" in captured.out
+    assert "DIFFERS" in captured.out
+    assert captured.out.endswith("1 of 3 cases exact, 1 cannot be read\n")
+
+
 def test_parts_that_a_command_does_not_use_are_not_compared(folder: Path) -> None:
     log = commands(folder)
     log[np.isin(log[:, 1], [2, 7]), 3:] = 99
@@ -101,9 +135,11 @@ BAD = {
     "stream-2rank.json: missing": lambda folder: (folder / "stream-2rank.json").unlink(),
     "stream-2rank.json: no JSON": lambda folder: (folder / "stream-2rank.json").write_text("{"),
     "no .npz file": lambda folder: (folder / "stream-2rank.npz").write_bytes(b"PK\x03\x04 cut"),
-    "commands is not a file": lambda folder: np.savez(
+    "stream-2rank.npz: no array `commands`": lambda folder: np.savez(
         folder / "stream-2rank.npz", requests=np.zeros((1, 7), int)
     ),
+    "stream-2rank.npz: no array `requests`": lambda folder: np.savez(folder / "stream-2rank.npz", some=[1]),
+    "a file, not a folder of cases": lambda folder: (shutil.rmtree(folder), folder.write_text("x")),
     "no object `case`": wrong_spec(lambda content: content.pop("case")),
     "case.queue is missing": wrong_spec(lambda content: content["case"].pop("queue")),
     "nearest is DDR4_2400R": wrong_spec(lambda content: content["case"].update(timing="DDR4_2400RR")),
@@ -111,6 +147,24 @@ BAD = {
     "ChannelConfig.ranks = 0": wrong_spec(lambda content: content["case"].update(ranks=0)),
     "ChannelConfig.read_queue = '32'": wrong_spec(lambda content: content["case"].update(queue="32")),
     "timing.tRCD: no such timing": wrong_spec(lambda content: content["timing"].update(tRCD=16)),
+    "timing = [16]: no object": wrong_spec(lambda content: content.update(timing=[16])),
+    "organization = None: no object": wrong_spec(lambda content: content.update(organization=None)),
+    "organization.ranks: no such part": wrong_spec(lambda content: content["organization"].update(ranks=2)),
+    **{
+        f"organization.{name} = {wrong!r}: {place} says {right}": wrong_spec(
+            lambda content, name=name, wrong=wrong: content["organization"].update({name: wrong})
+        )
+        for name, wrong, place, right in [
+            ("density", 4096, "DDR4_8Gb_x8", 8192),
+            ("dq", 4, "DDR4_8Gb_x8", 8),
+            ("channel_width", 72, "DDR4_8Gb_x8", 64),
+            ("bankgroup", 2, "DDR4_8Gb_x8", 4),
+            ("bank", "4", "DDR4_8Gb_x8", 4),
+            ("row", 32768, "DDR4_8Gb_x8", 65536),
+            ("column", True, "DDR4_8Gb_x8", 1024),
+            ("rank", 1, "case.ranks", 2),
+        ]
+    },
     "command codes are 0 to 7": lambda folder: change(folder, commands=np.full((2, 7), 8)),
     "no integer array": lambda folder: change(folder, commands=np.zeros((2, 6))),
     r"requests[0].rank = 2: outside 0 to 1": lambda folder: change(

@@ -3,39 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..errors import RecnmpError
-from ..workload import Batch, Repair, RepairCounts, Table, Workload, as_ids, as_offsets
-from ..workload.checks import offsets_from_lengths
+from ..workload import (
+    Batch,
+    Layout,
+    Repair,
+    RepairCounts,
+    Table,
+    Workload,
+    as_ids,
+    as_offsets,
+    offsets_from_lengths,
+)
 from ..workload.npz import read_arrays
-from ..workload.parquet import open_parquet
-from .columns import read_columns
+from ..workload.parquet import KEY, open_parquet
+from .columns import check_names, read_columns, refuse_unused
 from .words import Int64
 
 
 @dataclass(frozen=True)
 class ArrayOptions:
-    """What arrays do not tell.
+    """What arrays do not tell; None: not said.
 
-    tables: how many, None: from the batch size. rows: of each table, or one for all; empty: largest id + 1.
-    batch_size: samples a batch, None: all are one batch. columns: list columns of a Parquet file, each a
-    table; empty: all that hold whole numbers.
+    tables: how many; None: from the batch size. rows: of each table, or one for all; empty: largest id + 1.
+    batch_size: samples a batch; None: all are one batch. dim, dtype: of all tables; None: 32, fp32. order: None:
+    table by table. repair: of ids out of range. columns: list columns of a Parquet file, each a table; empty:
+    all. What means nothing for a file is refused, not ignored.
     """
 
     tables: int | None = None
     rows: tuple[int, ...] = ()
     batch_size: int | None = None
-    dim: int = 32
-    dtype: str = "fp32"
-    order: str = "table"
-    repair: Repair = field(default_factory=Repair)
+    dim: int | None = None
+    dtype: str | None = None
+    order: str | None = None
+    repair: Repair | None = None
     columns: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("tables", "batch_size"):
+            size = getattr(self, name)
+            if size is not None and size < 1:
+                raise RecnmpError(f"{name.replace('_', ' ')}: {size}, allowed is 1 and up")
+
+    def given(self, *names: str) -> list[str]:
+        """Those of the options, of all if none is named, that were said, as the command line spells them."""
+        names = names or tuple(field.name for field in fields(self))
+        spelt = {"columns": "table", "repair": "out-of-range or pruned"}
+        return [
+            spelt.get(name, name.replace("_", "-")) for name in names if getattr(self, name) not in (None, ())
+        ]
 
 
 def import_npz(path: Path, options: ArrayOptions) -> Workload:
@@ -45,8 +70,10 @@ def import_npz(path: Path, options: ArrayOptions) -> Workload:
     """
     arrays = read_arrays(path)
     if "header" in arrays:
-        return Workload.load(path)
+        return _ours(path, options)
+    refuse_unused(path, options.given("columns"), ".npz files")
     if arrays and all(name.isdecimal() for name in arrays):
+        refuse_unused(path, options.given("tables"), "multi-hot .npz files, whose arrays are the tables")
         return _from_bags(path, _multi_hot(path, arrays), options, "multi-hot npz")
     known = {"indices", "offsets", "lengths", "weights"}
     if "indices" not in arrays or not arrays.keys() & {"offsets", "lengths"}:
@@ -57,29 +84,51 @@ def import_npz(path: Path, options: ArrayOptions) -> Workload:
     if arrays.keys() - known:
         raise RecnmpError(f"{path}: unknown arrays {', '.join(sorted(arrays.keys() - known))}")
     ids = as_ids(arrays["indices"], str(path))
-    given = "offsets" if "offsets" in arrays else "lengths"
-    check = as_offsets if given == "offsets" else offsets_from_lengths
-    n_tables = _table_count(path, len(arrays[given]) - (given == "offsets"), options)
-    bags = n_tables * options.batch_size if options.batch_size and options.tables is None else None
-    offsets = check(arrays[given], bags, len(ids), str(path))
+    n_tables = options.tables or (len(options.rows) if len(options.rows) > 1 else None)
+    names = None if n_tables is None else tuple(f"table{number}" for number in range(n_tables))
+    offsets = _bounds(path, arrays, len(ids), Layout(names, options.batch_size))
+    if n_tables is None:
+        n_tables = _table_count(path, len(offsets) - 1, options)
     return Workload.from_arrays(
         ids,
         offsets,
         tables=_tables(_largest(ids, offsets, n_tables, options.batch_size), options, None, path),
         batch_size=options.batch_size,
         weights=arrays.get("weights"),
-        order=options.order,
+        order=options.order or "table",
         repair=options.repair,
         origin={"import": {"file": path.name, "form": "npz"}},
         name=str(path),
     )
 
 
+def _ours(path: Path, options: ArrayOptions) -> Workload:
+    refuse_unused(path, options.given(), "a trace of this program, which is stored anew as it is")
+    return Workload.load(path)
+
+
+def _bounds(path: Path, arrays: dict[str, Any], lookups: int, layout: Layout) -> Int64:
+    """Offsets, from lengths if need be; both may be there if they agree."""
+    source = str(path)
+    if "offsets" not in arrays:
+        return offsets_from_lengths(arrays["lengths"], lookups, source, layout)
+    offsets = as_offsets(arrays["offsets"], lookups, source, layout)
+    if "lengths" in arrays:
+        lengths = as_ids(arrays["lengths"], source, "lengths")
+        if len(lengths) != len(offsets) - 1:
+            raise RecnmpError(f"{path}: there are {len(lengths)} lengths, but {len(offsets)} offsets")
+        bad = np.flatnonzero(lengths != np.diff(offsets))
+        if len(bad):
+            at = int(bad[0])
+            raise RecnmpError(
+                f"{path}: lengths: position {at} is {lengths[at]}, but the offsets say "
+                f"{offsets[at + 1] - offsets[at]}: they contradict each other"
+            )
+    return offsets
+
+
 def _table_count(path: Path, bags: int, options: ArrayOptions) -> int:
-    if options.tables is not None:
-        return options.tables
-    if len(options.rows) > 1:
-        return len(options.rows)
+    """Tables, if all is one batch."""
     if options.batch_size and bags % options.batch_size == 0:
         return bags // options.batch_size
     raise RecnmpError(
@@ -111,7 +160,13 @@ def _tables(
     elif len(rows) != len(largest):
         raise RecnmpError(f"{path}: rows are given for {len(rows)} tables, there are {len(largest)}")
     names = names or [f"table{number}" for number in range(len(rows))]
-    return [Table(name, size, options.dim, options.dtype) for name, size in zip(names, rows, strict=True)]
+    try:
+        return [
+            Table(name, size, 32 if options.dim is None else options.dim, options.dtype or "fp32")
+            for name, size in zip(names, rows, strict=True)
+        ]
+    except RecnmpError as error:
+        raise RecnmpError(f"{path}: {error}") from error
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,20 +198,39 @@ def import_parquet(path: Path, options: ArrayOptions) -> Workload:
     """
     with open_parquet(path) as file:
         schema = file.schema_arrow
-        if (file.metadata.metadata or {}).get(b"recnmp"):
-            return Workload.load(path)
-    names = options.columns or tuple(column.name for column in schema if _holds_ids(column.type))
+        if (file.metadata.metadata or {}).get(KEY):
+            return _ours(path, options)
+    refuse_unused(path, options.given("tables"), "Parquet files, whose columns are the tables")
+    lists = {field.name: field.type for field in schema if _is_list(field.type)}
+    names = options.columns or tuple(lists)
     if not names:
         raise RecnmpError(f"{path}: no column holds lists of whole numbers")
+    check_names(path, names, schema.names)
+    odd = [name for name in lists if not _holds_ids(lists[name].value_type)]
+    if odd and not options.columns:
+        raise RecnmpError(
+            f"{path}: column {odd[0]!r} holds lists of {lists[odd[0]].value_type}, allowed are lists of whole "
+            "numbers; to leave it out, name the columns to take (--table)"
+        )
     columns = read_columns(path, names)
     return _from_bags(
         path, [_column_bags(path, name, columns[name]) for name in names], options, "list columns"
     )
 
 
+def _is_list(kind: Any) -> bool:
+    return bool(
+        pa.types.is_list(kind)
+        or pa.types.is_large_list(kind)
+        or pa.types.is_fixed_size_list(kind)
+        or pa.types.is_list_view(kind)
+        or pa.types.is_large_list_view(kind)
+    )
+
+
 def _holds_ids(kind: Any) -> bool:
-    lists = pa.types.is_list(kind) or pa.types.is_large_list(kind)
-    return bool(lists and pa.types.is_integer(kind.value_type))
+    # a column of empty lists only is written as one of lists of nothing
+    return bool(pa.types.is_integer(kind) or pa.types.is_null(kind))
 
 
 def _column_bags(path: Path, name: str, column: Any) -> _Bags:
@@ -166,15 +240,20 @@ def _column_bags(path: Path, name: str, column: Any) -> _Bags:
         raise RecnmpError(f"{where}: row {row} is null, allowed is a list of ids, also an empty one")
     lengths = np.ones(len(column), dtype=np.int64)
     values = column
-    if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
-        lengths = column.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
-        values = column.flatten()
+    if _is_list(column.type):
+        lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False).astype(np.int64)
+        values = pc.list_flatten(column)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
-    if values.null_count:
-        at = int(np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))[0])
+    bad = values.is_null().to_numpy(zero_copy_only=False)
+    if values.type == pa.uint64():
+        bad = bad | (values.fill_null(0).to_numpy() > 2**63 - 1)
+    if bad.any():
+        at = int(np.argmax(bad))
         row = int(np.searchsorted(offsets, at, side="right")) - 1
-        raise RecnmpError(f"{where}: row {row}, position {at - int(offsets[row])}: the id is missing")
-    return _Bags(name, as_ids(values.to_numpy(zero_copy_only=False), where), offsets)
+        what = f"{values[at]}, allowed is up to 2^63-1" if values[at].is_valid else "missing"
+        raise RecnmpError(f"{where}: row {row}, position {at - int(offsets[row])}: the id is {what}")
+    ids = values.cast(pa.int64()) if pa.types.is_null(values.type) else values
+    return _Bags(name, as_ids(ids.to_numpy(zero_copy_only=False), where), offsets)
 
 
 def _from_bags(path: Path, tables: list[_Bags], options: ArrayOptions, form: str) -> Workload:
@@ -193,7 +272,7 @@ def _from_bags(path: Path, tables: list[_Bags], options: ArrayOptions, form: str
     shapes = _tables(largest, options, [table.name for table in tables], path)
     origin = {"import": {"file": path.name, "form": form}}
     return Workload.from_batches(
-        shapes, batches, order=options.order, repair=options.repair, origin=origin, name=str(path)
+        shapes, batches, order=options.order or "table", repair=options.repair, origin=origin, name=str(path)
     )
 
 

@@ -147,6 +147,6 @@ def fit_table(result: Fit) -> str:
     if law is not None:
         lines.append(
             f"the law itself, at the published size: rows {law[0]:.4f}, lookups {law[1]:.4f}; "
-            "this trace thins it, so its rows are looked up more rarely"
+            "with fewer or more lookups for its rows, a trace has other shares"
         )
     return "\n".join(lines)

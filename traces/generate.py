@@ -20,6 +20,8 @@ from .urn import fill_urns
 from .words import Int64, scaled, source
 
 LAWS = ("uniform", "zipf", *NAMES)
+LARGEST_GAP = 1 << 16
+MOST_TABLES = 1_000_000
 METHODS = ("auto", "mixture", "direct")
 # Below this many lookups a published histogram's tail does not fit in whole rows: thin the mixture instead.
 DIRECT_FROM = 2_000_000
@@ -71,7 +73,16 @@ class Recipe:
             raise RecnmpError(
                 f"active rows are {self.active_rows}, allowed is 1..{self.rows} (the table's rows)"
             )
+        if self.cluster_gap > LARGEST_GAP:
+            raise RecnmpError(f"cluster_gap is {self.cluster_gap}, allowed is 1..{LARGEST_GAP}")
+        if self.tables > MOST_TABLES:
+            raise RecnmpError(f"tables is {self.tables}, allowed is 1..{MOST_TABLES}")
         low, high = self.pooling
+        if self.tables * self.batches * self.batch_size * max(high, 1) >= 2**62:
+            raise RecnmpError(
+                f"tables x batches x batch size x pooling is {self.tables} x {self.batches} x "
+                f"{self.batch_size} x {high}, allowed is below 2^62"
+            )
         if not 0 <= low <= high:
             raise RecnmpError(f"pooling is {low}:{high}, allowed is LOW:HIGH with 0 <= LOW <= HIGH")
         for field, top in (("exponent", 10), ("cluster", 1)):

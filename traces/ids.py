@@ -1,4 +1,4 @@
-"""From what a column holds to dense row numbers and to clocks of the wall."""
+"""From what a column holds to dense row numbers."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import RecnmpError
+from ..workload.numbers import shown
 from .words import Int64
 
 _FRACTION = r"^[+-]?(\d+\.\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?\d+[eE][+-]?\d+$"
 _NOTHING = r"^\s*(?i:nan|null|none|inf|-inf|\+inf)?\s*$"
-_WHOLE = r"^[+-]?\d+$"
+# Plain: a number has one way to be written. Others (007, +7, hexadecimal hashes) are texts.
+_WHOLE = r"^(0|-?[1-9]\d*)$"
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,14 +27,13 @@ class Coded:
     size: int
 
 
-def code(column: Any, name: str, source: str) -> Coded:
-    """Number a column's ids 0.. in rising order: by value if all are whole numbers, else by text (UTF-8).
+def code(column: Any, name: str, source: str, records: Int64 | None = None) -> Coded:
+    """Number a column's ids 0.. in rising order: by value if all are plain whole numbers, else by text (UTF-8).
 
     Raises RecnmpError, with the record (counted from 1, without the header), on a missing id, one that is a
-    fraction (as pandas writes whole numbers beside missing ones), and one beyond 64 bits.
+    fraction among whole numbers (as pandas writes them beside missing ones), and one beyond 64 bits.
+    records: int64, of each id, if it is not its own place.
     """
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
     if pa.types.is_floating(column.type):
         bad = pc.index(pc.or_kleene(pc.is_null(column), pc.is_nan(pc.fill_null(column, 0.0))), True).as_py()
         hint = f"; record {bad + 1} is missing" if bad >= 0 else ""
@@ -42,8 +43,8 @@ def code(column: Any, name: str, source: str) -> Coded:
     if column.null_count:
         bad = pc.index(pc.is_null(column), True).as_py()
         raise RecnmpError(f"{source}: column {name!r}, record {bad + 1}: the id is missing")
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        column = _from_text(column, name, source)
+    if pa.types.is_large_string(column.type):
+        column = _from_text(column, f"{source}: column {name!r}", records)
     elif column.type == pa.uint64():
         top = pc.max(column).as_py() or 0
         if top > 2**63 - 1:
@@ -62,33 +63,45 @@ def code(column: Any, name: str, source: str) -> Coded:
     return Coded(rank[coded.indices.to_numpy()], len(order))
 
 
-def _from_text(column: Any, name: str, source: str) -> Any:
+def _from_text(column: Any, where: str, records: Int64 | None) -> Any:
+    def record(value: Any) -> str:
+        at = pc.index(column, value).as_py()
+        return f"{where}, record {(at if records is None else int(records[at])) + 1}"
+
     # distinct values are few, records many
     distinct = pc.unique(column)
-    for pattern, what in ((_NOTHING, "the id is missing"), (_FRACTION, "the id is a fraction")):
-        found = pc.index(pc.match_substring_regex(distinct, pattern), True).as_py()
+    whole = pc.match_substring_regex(distinct, _WHOLE)
+    fraction = pc.match_substring_regex(distinct, _FRACTION)
+    numeric = pc.all(pc.or_(whole, fraction)).as_py()
+    faults = [(pc.match_substring_regex(distinct, _NOTHING), "the id is missing", "whole numbers or names")]
+    if numeric:
+        faults.append((fraction, "the id is a fraction", "whole numbers, or texts of which one is no number"))
+    for bad, what, allowed in faults:
+        found = pc.index(bad, True).as_py()
         if found >= 0:
             value = distinct[found]
-            at = pc.index(column, value).as_py()
-            raise RecnmpError(
-                f"{source}: column {name!r}, record {at + 1}: {what} ({value.as_py()!r}), "
-                "allowed are whole numbers or names"
-            )
-    if not pc.all(pc.match_substring_regex(distinct, _WHOLE)).as_py():
+            raise RecnmpError(f"{record(value)}: {what} ({shown(value.as_py())}), allowed are {allowed}")
+    if not numeric:
         return column
-    plain = pc.replace_substring_regex(column, r"^\+", "")
     try:
-        return pc.cast(plain, pa.int64())
+        return pc.cast(column, pa.int64())
     except pa.ArrowInvalid:
-        values = [int(value) for value in plain.to_pylist()]
-        at = next(at for at, value in enumerate(values) if not -(2**63) <= value < 2**63)
-        raise RecnmpError(
-            f"{source}: column {name!r}, record {at + 1}: id {values[at]}, allowed is up to 2^63-1"
-        ) from None
+        large = next(value for value in distinct if not _fits(value.as_py()))
+        raise RecnmpError(f"{record(large)}: id {_cut(large.as_py())}, allowed is up to 2^63-1") from None
+
+
+def _fits(text: str) -> bool:
+    return len(text) <= 20 and -(2**63) <= int(text) < 2**63
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:40]}... ({len(text)} digits)"
 
 
 def code_together(columns: list[Coded]) -> Coded:
     """Several columns as one key: as many ids as there are different combinations."""
+    if not columns:
+        raise RecnmpError("no column names the user, allowed is one or more")
     joint = columns[0]
     for column in columns[1:]:
         # sizes are at most the number of records, so the product fits
@@ -100,69 +113,13 @@ def code_together(columns: list[Coded]) -> Coded:
 
 def split_codes(column: Any, separator: str, name: str, source: str) -> tuple[Coded, Int64]:
     """A text column of several ids each, or none: all ids coded, and how many each record has."""
-    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+    if not pa.types.is_large_string(column.type):
         raise RecnmpError(f"{source}: column {name!r} is {column.type}, allowed for splitting is text")
+    if column.null_count:
+        bad = pc.index(pc.is_null(column), True).as_py()
+        raise RecnmpError(f"{source}: column {name!r}, record {bad + 1}: the text is missing, not empty")
     parts = pc.split_pattern(column, separator)
     # nothing between separators is a missing id, but a record may have none at all
     lists = pc.if_else(pc.equal(column, ""), pa.scalar([], parts.type), parts)
-    return code(lists.flatten(), name, source), lists.value_lengths().to_numpy(zero_copy_only=False).astype(
-        np.int64
-    )
-
-
-def times(column: Any, name: str, source: str) -> tuple[Any, int]:
-    """Times as a numeric array, and how many of its units make a second (of numbers: 1, they are seconds).
-
-    Numbers, or ISO 8601 texts, all with a zone or all without. Raises RecnmpError naming the first other
-    value.
-    """
-    if pa.types.is_timestamp(column.type):
-        return _filled(column, pc.cast(column, pa.timestamp("ns", column.type.tz)), name, source), 10**9
-    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-        return _filled(column, column, name, source), 1
-    if not pa.types.is_string(column.type):
-        raise RecnmpError(
-            f"{source}: column {name!r} is {column.type}, allowed are numbers and ISO 8601 times"
-        )
-    for kind, unit in (
-        (pa.int64(), 1),
-        (pa.float64(), 1),
-        (pa.timestamp("ns", "UTC"), 10**9),
-        (pa.timestamp("ns"), 10**9),
-    ):
-        try:
-            return _filled(column, pc.cast(column, kind), name, source), unit
-        except pa.ArrowInvalid:
-            continue
-    raise RecnmpError(f"{source}: column {name!r}, record {_first_odd(column)}")
-
-
-def _first_odd(column: Any) -> str:
-    """The first value that is no time, or is written unlike the first one."""
-    first = column[0].as_py()
-    kinds = (pa.int64(), pa.float64(), pa.timestamp("ns", "UTC"), pa.timestamp("ns"))
-    like = [kind for kind in kinds if _reads(column[:1], kind)]
-    for at, value in enumerate(column):
-        if not any(_reads(column[at : at + 1], kind) for kind in like):
-            other = f", like the first, {first!r}" if like else ""
-            return f"{at + 1}: time {value.as_py()!r}, allowed are numbers, or ISO 8601 times{other}"
-    return "1: numbers and fractions of other kinds are mixed"
-
-
-def _reads(column: Any, kind: Any) -> bool:
-    try:
-        pc.cast(column, kind)
-    except pa.ArrowInvalid:
-        return False
-    return True
-
-
-def _filled(column: Any, values: Any, name: str, source: str) -> Any:
-    numbers = values.cast(pa.int64()) if pa.types.is_timestamp(values.type) else values
-    bad = pc.is_null(numbers)
-    if pa.types.is_floating(numbers.type):
-        bad = pc.or_kleene(bad, pc.invert(pc.is_finite(pc.fill_null(numbers, 0.0))))
-    at = pc.index(bad, True).as_py()
-    if at >= 0:
-        raise RecnmpError(f"{source}: column {name!r}, record {at + 1}: the time is {column[at].as_py()!r}")
-    return numbers.to_numpy(zero_copy_only=False)
+    counts: Int64 = lists.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
+    return code(lists.flatten(), name, source, np.repeat(np.arange(len(counts)), counts)), counts

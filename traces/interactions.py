@@ -7,6 +7,7 @@ of consecutive events overlap nearly wholly, and any cache would seem to hit 98 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,10 +18,14 @@ import numpy as np
 from ..errors import RecnmpError
 from ..workload import Batch, Table, Workload
 from .columns import read_columns
-from .ids import code, code_together, split_codes, times
+from .ids import code, code_together, split_codes
+from .moments import times
 from .words import Int64, scaled, source
 
 QUERIES = ("request", "session")
+SESSION_GAP = 1800.0
+_SECONDS_TILL_5138 = 10**11
+_MOST_REQUESTS = 10**12  # drawn at once: far more than memory holds, and no number overflows
 
 
 @dataclass(frozen=True)
@@ -31,8 +36,9 @@ class InteractionOptions:
     tables: further columns, each a table of which a query looks up the values of its last event.
     split: column -> separator, for columns that hold several ids. query: "request" or "session".
     requests: how many to draw, None: as many as there are users. history: most items of a query.
-    session_gap: longest pause within a session, in seconds (numbers are taken as seconds). seed: of the
-    requests. Raises RecnmpError on values out of range.
+    session_gap: longest pause within a session, in seconds (numbers are taken as seconds), None: 1800. seed:
+    of the requests, None: 0. Raises RecnmpError on values out of range, and on what the kind of query does not
+    heed.
     """
 
     user: tuple[str, ...]
@@ -43,12 +49,12 @@ class InteractionOptions:
     query: str = "request"
     requests: int | None = None
     history: int = 50
-    session_gap: float = 1800.0
+    session_gap: float | None = None
     batch_size: int = 256
     dim: int = 32
     dtype: str = "fp32"
     order: str = "table"
-    seed: int = 0
+    seed: int | None = None
     delimiter: str | None = None
     header: tuple[str, ...] | None = None
 
@@ -59,8 +65,16 @@ class InteractionOptions:
             raise RecnmpError("sessions need a time column")
         if self.history < 1 or self.batch_size < 1:
             raise RecnmpError(f"history is {self.history}, batch size {self.batch_size}, allowed is 1 and up")
-        if not self.session_gap >= 0:
+        if self.session_gap is not None and not 0 <= self.session_gap < math.inf:
             raise RecnmpError(f"session gap is {self.session_gap}, allowed is 0 seconds and up")
+        if self.requests is not None and not 0 <= self.requests <= _MOST_REQUESTS:
+            raise RecnmpError(f"requests are {self.requests}, allowed is 0..{_MOST_REQUESTS}")
+        if not self.user:
+            raise RecnmpError("no column names the user, allowed is one or more")
+        unheeded = {"request": ("session_gap",), "session": ("requests", "seed")}[self.query]
+        for name in unheeded:
+            if getattr(self, name) is not None:
+                raise RecnmpError(f"{name.replace('_', '-')} has no effect on {self.query}s: leave it out")
         for name in self.split:
             if name not in (*self.tables, self.item):
                 raise RecnmpError(f"column {name!r} is to be split, but is neither the item nor a table")
@@ -72,7 +86,8 @@ class InteractionOptions:
 class Imported:
     """workload: the trace. events: records read. queries: samples. mapping: table -> ids mapped to rows.
 
-    cut: queries whose history was longer than allowed, and was cut to its end.
+    cut: queries whose history was longer than allowed, and was cut to its end. doubt: what may have been
+    misunderstood, or None.
     """
 
     workload: Workload
@@ -80,6 +95,7 @@ class Imported:
     queries: int
     mapping: dict[str, int]
     cut: int
+    doubt: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,16 +125,20 @@ def import_interactions(path: Path, options: InteractionOptions) -> Imported:
         _feature(columns[name], name, options, order, where) for name in (options.item, *options.tables)
     ]
     if options.query == "session":
-        first, last = _sessions(owner, clock[order], options.session_gap * second)
+        first, last = _sessions(owner, clock[order], _gap(options) * second)
     else:
         first, last = _requests(owner, users.size, options)
     starts = np.maximum(first, last + 1 - options.history)
     cut = int(np.count_nonzero(starts > first))
     names = ["user" if len(options.user) > 1 else options.user[0], options.item, *options.tables]
     rows = [users.size, *(feature.rows for feature in features)]
-    tables = [
-        Table(name, max(size, 1), options.dim, options.dtype) for name, size in zip(names, rows, strict=True)
-    ]
+    try:
+        tables = [
+            Table(name, max(size, 1), options.dim, options.dtype)
+            for name, size in zip(names, rows, strict=True)
+        ]
+    except RecnmpError as error:
+        raise RecnmpError(f"{path}: {error}") from error
     batches = []
     for number, low in enumerate(range(0, len(last), options.batch_size)):
         part = slice(low, low + options.batch_size)
@@ -131,7 +151,10 @@ def import_interactions(path: Path, options: InteractionOptions) -> Imported:
     mapping = dict(zip(names, rows, strict=True))
     origin = {"import": _said(path, options), "active_rows": [table.rows for table in tables]}
     workload = Workload.from_batches(tables, batches, order=options.order, origin=origin, name=where)
-    return Imported(workload, len(owner), len(last), mapping, cut)
+    doubt = None
+    if options.query == "session" and second == 1 and len(clock) and clock.min() > _SECONDS_TILL_5138:
+        doubt = f"column {options.time!r}: times are taken as seconds; these look like milliseconds or finer"
+    return Imported(workload, len(owner), len(last), mapping, cut, doubt)
 
 
 def _said(path: Path, options: InteractionOptions) -> dict[str, Any]:
@@ -143,8 +166,12 @@ def _said(path: Path, options: InteractionOptions) -> dict[str, Any]:
         "history": options.history,
     }
     if options.query == "session":
-        return said | {"session_gap": options.session_gap}
-    return said | {"requests": options.requests, "seed": options.seed}
+        return said | {"session_gap": _gap(options)}
+    return said | {"requests": options.requests, "seed": options.seed or 0}
+
+
+def _gap(options: InteractionOptions) -> float:
+    return SESSION_GAP if options.session_gap is None else options.session_gap
 
 
 def _feature(column: Any, name: str, options: InteractionOptions, order: Int64, where: str) -> _Feature:
@@ -161,9 +188,14 @@ def _sessions(owner: Int64, clock: Any, gap: float) -> tuple[Int64, Int64]:
     """First and last event of each session, in order of their last events' times."""
     if not len(owner):
         return owner, owner
-    begins = np.flatnonzero(np.concatenate([[True], (owner[1:] != owner[:-1]) | (np.diff(clock) > gap)]))
+    times = clock
+    if clock.dtype.kind == "i":
+        clock = clock.view(np.uint64)  # a pause, never negative, may be longer than 63 bits hold
+    with np.errstate(over="ignore"):
+        pauses = clock[1:] - clock[:-1]  # between users they mean nothing
+    begins = np.flatnonzero(np.concatenate([[True], (owner[1:] != owner[:-1]) | (pauses > gap)]))
     ends = np.concatenate([begins[1:], [len(owner)]]) - 1
-    by_time = np.argsort(clock[ends], kind="stable")
+    by_time = np.argsort(times[ends], kind="stable")
     return begins[by_time], ends[by_time]
 
 
@@ -172,7 +204,7 @@ def _requests(owner: Int64, users: int, options: InteractionOptions) -> tuple[In
     count = users if options.requests is None else options.requests
     if not users:
         return owner, owner
-    words = source(options.seed).random_raw(2 * count)
+    words = source(options.seed or 0).random_raw(2 * count)
     user = scaled(words[0::2], users)
     events = np.bincount(owner, minlength=users)
     first = (np.cumsum(events) - events)[user]
@@ -189,5 +221,8 @@ def _gather(feature: _Feature, first: Int64, last: Int64) -> tuple[Int64, Int64]
 
 
 def column_names(texts: Sequence[str]) -> tuple[str, ...]:
-    """`["a,b", "c"]` -> ("a", "b", "c")."""
-    return tuple(name.strip() for text in texts for name in text.split(",") if name.strip())
+    """`["a,b", "c"]` -> ("a", "b", "c"). Raises RecnmpError on an empty name."""
+    names = tuple(name.strip() for text in texts for name in text.split(","))
+    if "" in names:
+        raise RecnmpError(f"{','.join(texts)!r}: a column's name is empty")
+    return names

@@ -10,9 +10,13 @@ from __future__ import annotations
 import argparse
 import difflib
 import importlib
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
 from typing import NoReturn
 
 from .. import __version__
@@ -26,7 +30,7 @@ VERBS = {
     "config": "show every resolved number of a system",
     "validate": "replay recorded DRAM command traces and compare clock by clock",
 }
-DONE, DIFFERENCE, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+DONE, DIFFERENCE, BAD_INPUT, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 
 
 class Parser(argparse.ArgumentParser):
@@ -82,13 +86,37 @@ def _say(text: str, debug: bool) -> None:
     say(f"recnmp: {text}")
 
 
+class _Terminated(KeyboardInterrupt):
+    """The signal with which `kill` and batch schedulers end a program: left as orderly as on Ctrl-C."""
+
+
+@contextmanager
+def _orderly_end() -> Iterator[None]:
+    """While a verb runs, SIGTERM unwinds it like Ctrl-C, so that no half-written file stays behind."""
+
+    def end(number: int, frame: FrameType | None) -> NoReturn:
+        raise _Terminated
+
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may set what a signal does
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; exit codes: 0 done, 1 a difference found, 2 bad input, 130 interrupted."""
+    """Run the command line.
+
+    Exit codes: 0 done, 1 a difference found, 2 bad input, 130 interrupted, 143 terminated.
+    """
     given = list(sys.argv[1:] if argv is None else argv)
     words = [word for word in given if word != "--debug"]
     debug = len(words) < len(given)
     try:
-        with checked_output():
+        with _orderly_end(), checked_output():
             args = _parse(words, debug)
             return int(args.run(args))
     except RecnmpError as error:
@@ -98,12 +126,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         # the reader (head, less) has gone: not our error; keep the interpreter's flush at exit quiet
         let_go(sys.stdout)
         return DONE
+    except MemoryError as error:
+        _say(f"error: not enough memory{f': {error}' if str(error) else ''}", debug)
+        return BAD_INPUT
     except OSError as error:
         place = f"{error.filename}: " if error.filename is not None else ""
         _say(f"error: {place}{error.strerror or error}", debug)
         if error.filename == OUTPUT:
             let_go(sys.stdout)
         return BAD_INPUT
+    except _Terminated:
+        _say("terminated, nothing was left half written", debug)
+        return TERMINATED
     except KeyboardInterrupt:
         _say("interrupted, nothing was left half written", debug)
         return INTERRUPTED

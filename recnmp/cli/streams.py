@@ -37,12 +37,16 @@ def checked_output() -> Iterator[None]:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     if sys.stdout is None:
         raise RecnmpError(f"{OUTPUT}: closed")
+    # names of files and columns are shown in any locale, as escapes where it lacks their letters
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     if sys.stdout is sys.__stdout__ and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.flush()
         sys.stdout = io.TextIOWrapper(
             io.BufferedWriter(_NamedOutput(sys.stdout.fileno(), "w", closefd=False)),
             encoding=sys.stdout.encoding,
-            errors="backslashreplace",  # names of files may hold any bytes
+            errors=sys.stdout.errors,
             line_buffering=sys.stdout.line_buffering or sys.stdout.write_through,
         )
     try:

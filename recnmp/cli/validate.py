@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
-from ..validate import load_cases, validate_case
+from ..errors import RecnmpError
+from ..validate import case_names, load_case, validate_case
 
 HELP = "Replay recorded DRAM command traces and compare clock by clock."
 
@@ -17,22 +19,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "dram",
         help="host channel against recorded runs",
         description="Replays each case (NAME.npz with NAME.json) of a folder. Exit code: 0 all exact, "
-        "1 a difference, 2 bad input.",
+        "1 a difference, 2 a case that cannot be read (the others are replayed).",
     )
     dram.add_argument("folder", type=Path, metavar="FOLDER", help="folder of cases")
     dram.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace) -> int:
-    """One line a case, the first difference below it; 1 if any case differs."""
-    cases = load_cases(args.folder)
-    different = 0
-    for case in cases:
+    """One line a case, the first difference below it; 2 if any cannot be read, else 1 if any differs."""
+    names = case_names(args.folder)
+    different = unreadable = 0
+    for name in names:
+        try:
+            case = load_case(args.folder, name)
+        except RecnmpError as error:
+            if args.debug:
+                raise
+            print(f"recnmp: error: {error}", file=sys.stderr, flush=True)
+            unreadable += 1
+            continue
         outcome = validate_case(case)
         verdict = "DIFFERS" if outcome.difference else "exact"
         print(f"{outcome.name:<24} {outcome.commands:>9} commands  {verdict}", flush=True)
         for line in outcome.difference:
             print(line)
         different += bool(outcome.difference)
-    print(f"{len(cases) - different} of {len(cases)} cases exact")
-    return 1 if different else 0
+    exact = len(names) - different - unreadable
+    print(f"{exact} of {len(names)} cases exact" + (f", {unreadable} cannot be read" if unreadable else ""))
+    return 2 if unreadable else 1 if different else 0

@@ -34,7 +34,7 @@ cdef extern from *:
 
 # what one bank could do in one kind of one queue
 cdef struct Candidate:
-    int64_t age         # of its request
+    int64_t key         # age of its request * 64 + bit of the bank: the oldest has the least
     int64_t ripe_clk    # when the rules of the bank have run out
 
 # candidates of one kind of one queue in one word of banks
@@ -44,7 +44,7 @@ cdef struct Field:
 
 # the oldest ready candidate so far
 cdef struct Found:
-    int64_t age
+    int64_t key         # FAR_CLOCK: nothing
     int64_t rest        # first clock worth a look at the others of its field
     int32_t queue, kind, word, bank
 
@@ -53,13 +53,11 @@ cdef class Candidates:
     cdef int word_banks, words
     cdef int32_t[::1] first_rank       # by word, and the number of ranks at the end
     cdef uint64_t[::1] rank_bits       # by rank: its banks in its word
-    cdef int32_t[::1] word_of          # by bank
-    cdef uint64_t[::1] bit_of          # by bank
-    cdef int32_t[::1] rank_of, group_of   # by bank
+    cdef int32_t[::1] word_of, bit_of, rank_of, group_of   # by bank
     cdef uint64_t[::1] group_bits      # by bank: the banks of its bank group in its word
     cdef uint64_t[::1] closed          # by word: closed banks
     cdef Field[::1] fields             # [word * N_FIELDS + queue * 4 + kind]
-    cdef Candidate[::1] candidates     # [bank * N_FIELDS + queue * 4 + kind]
+    cdef Candidate[::1] candidates     # [(word * N_FIELDS + queue * 4 + kind) * 64 + bit]
     cdef int64_t queue_look_at[2]      # by queue: least look_at of ROW and HIT
     cdef int64_t active_look_at        # least look_at of ACTIVE
 
@@ -69,15 +67,15 @@ cdef inline Field* field_of(Candidates c, int queue, int kind, int word) noexcep
 
 
 cdef inline void propose(
-    Candidates c, int queue, int32_t bank, int kind, int command, int64_t age, int64_t clk
+    Candidates c, int queue, int64_t bank, int kind, int command, int64_t age, int64_t clk
 ) noexcept nogil:
     """A bank has a (new) candidate of a kind, which goes on with `command`."""
-    cdef Field* field = field_of(c, queue, kind, c.word_of[bank])
-    cdef Candidate* candidate = &c.candidates[bank * N_FIELDS + queue * 4 + kind]
-    cdef int64_t first = c.device.by_bank[bank * N_COMMANDS + command]
-    first = max(first, clk)
-    candidate.age, candidate.ripe_clk = age, first
-    field.banks |= c.bit_of[bank]
+    cdef int64_t place = c.word_of[bank] * N_FIELDS + queue * 4 + kind, bit = c.bit_of[bank]
+    cdef Field* field = &c.fields[place]
+    cdef Candidate* candidate = &c.candidates[place << 6 | bit]
+    cdef int64_t first = max(c.device.by_bank[bank * N_COMMANDS + command], clk)
+    candidate.key, candidate.ripe_clk = age << 6 | bit, first
+    field.banks |= <uint64_t>1 << bit
     field.look_at = min(field.look_at, first)
     if kind == ACTIVE:
         c.active_look_at = min(c.active_look_at, first)
@@ -85,9 +83,9 @@ cdef inline void propose(
         c.queue_look_at[queue] = min(c.queue_look_at[queue], first)
 
 
-cdef inline void withdraw(Candidates c, int queue, int32_t bank, int kind) noexcept nogil:
+cdef inline void withdraw(Candidates c, int queue, int64_t bank, int kind) noexcept nogil:
     """A bank has no candidate of a kind."""
-    field_of(c, queue, kind, c.word_of[bank]).banks &= ~c.bit_of[bank]
+    field_of(c, queue, kind, c.word_of[bank]).banks &= ~(<uint64_t>1 << c.bit_of[bank])
 
 
 cdef inline int column_command(int queue) noexcept nogil:
@@ -98,12 +96,13 @@ cdef inline void find(Candidates c, int queue, int kind, int word, int64_t clk, 
     """Find a word's oldest ready candidate of a kind, if it is older than what was found; renew look_at."""
     cdef Field* field = field_of(c, queue, kind, word)
     cdef int command = ACT if kind == ROW else column_command(queue)
-    cdef const Candidate* candidates = &c.candidates[word * c.word_banks * N_FIELDS + queue * 4 + kind]
+    cdef const Candidate* candidates = &c.candidates[(word * N_FIELDS + queue * 4 + kind) << 6]
     # PRE obeys its bank alone
     cdef uint64_t free = ~c.closed[word] if kind == ROW else 0
     cdef uint64_t bound = field.banks & ~free, allowed = 0, rest
-    cdef int64_t first, age, late, ripe, best_age, look = FAR_CLOCK
-    cdef int rank, bank, best, ready
+    cdef int64_t first, key, late, ripe, best, look = FAR_CLOCK, bit, bank
+    cdef int64_t rank
+    cdef int ready
     for rank in range(c.first_rank[word], c.first_rank[word + 1]):
         first = rank_earliest(c.device, command, rank)
         rest = bound & c.rank_bits[rank]
@@ -114,25 +113,22 @@ cdef inline void find(Candidates c, int queue, int kind, int word, int64_t clk, 
         look = min(look, (first & late) | (FAR_CLOCK & ~late))
     allowed |= field.banks & free
     while True:
-        best = ready = 0
-        best_age = FAR_CLOCK
+        ready = 0
+        best = FAR_CLOCK
         rest = allowed
         while rest:
-            bank = lowest_bit(rest)
+            bit = lowest_bit(rest)
             rest &= rest - 1
-            first = candidates[bank * N_FIELDS].ripe_clk
-            age = candidates[bank * N_FIELDS].age
+            first, key = candidates[bit].ripe_clk, candidates[bit].key
             ripe = -<int64_t>(first <= clk)
             ready -= <int>ripe
-            age |= ~ripe & FAR_CLOCK
             look = min(look, first | (ripe & FAR_CLOCK))
-            best = bank if age < best_age else best
-            best_age = min(age, best_age)
+            best = min(best, key | (~ripe & FAR_CLOCK))
         if ready == 0:
             field.look_at = look
             return
-        bank = word * c.word_banks + best
-        if free >> best & 1:
+        bank = word * c.word_banks + (best & 63)
+        if free >> (best & 63) & 1:
             break
         first = c.device.by_group[c.group_of[bank] * N_COMMANDS + command]
         if first <= clk:
@@ -140,10 +136,10 @@ cdef inline void find(Candidates c, int queue, int kind, int word, int64_t clk, 
         look = min(look, first)
         allowed &= ~c.group_bits[bank] | free
     field.look_at = clk
-    if best_age < found.age:
-        found.age = best_age
+    if best < found.key:
+        found.key = best
         found.rest = clk if ready > 1 else look
-        found.queue, found.kind, found.word, found.bank = queue, kind, word, bank
+        found.queue, found.kind, found.word, found.bank = queue, kind, word, <int32_t>bank
 
 
 cdef inline void take(Candidates c, Found* found) noexcept nogil:
@@ -164,12 +160,12 @@ cdef inline void wait_for_rank(Candidates c, int queue, int kind, int word) noex
 cdef inline bint find_active(Candidates c, int64_t clk, Found* found) noexcept nogil:
     """The oldest ready active candidate, to be served."""
     cdef int queue, word
-    found.age = FAR_CLOCK
+    found.key = FAR_CLOCK
     for word in range(c.words):
         for queue in range(2):
             if field_of(c, queue, ACTIVE, word).look_at <= clk:
                 find(c, queue, ACTIVE, word, clk, found)
-    if found.age == FAR_CLOCK:
+    if found.key == FAR_CLOCK:
         return False
     take(c, found)
     return True
@@ -190,13 +186,13 @@ cdef inline void renew_active_look(Candidates c, int64_t clk) noexcept nogil:
 cdef inline bint find_waiting(Candidates c, int queue, int64_t clk, Found* found) noexcept nogil:
     """The oldest ready waiting candidate of a queue, to be served."""
     cdef int word
-    found.age = FAR_CLOCK
+    found.key = FAR_CLOCK
     for word in range(c.words):
         if field_of(c, queue, ROW, word).look_at <= clk:
             find(c, queue, ROW, word, clk, found)
         if field_of(c, queue, HIT, word).look_at <= clk:
             find(c, queue, HIT, word, clk, found)
-    if found.age == FAR_CLOCK:
+    if found.key == FAR_CLOCK:
         return False
     take(c, found)
     return True

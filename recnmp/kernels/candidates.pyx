@@ -5,7 +5,7 @@ from .dram cimport BANK, N_COMMANDS, N_LEVELS, PRE
 import numpy as np
 
 FIELD = np.dtype([("banks", "u8"), ("look_at", "i8")])
-CANDIDATE = np.dtype([("age", "i8"), ("ripe_clk", "i8")])
+CANDIDATE = np.dtype([("key", "i8"), ("ripe_clk", "i8")])
 
 
 cdef class Candidates:
@@ -32,7 +32,7 @@ cdef class Candidates:
         self.words = self.first_rank.shape[0] - 1
         banks = np.arange(ranks * rank_banks)
         bits = np.uint64(1) << (banks % self.word_banks).astype(np.uint64)
-        self.bit_of = bits
+        self.bit_of = (banks % self.word_banks).astype(np.int32)
         self.word_of = (banks // self.word_banks).astype(np.int32)
         self.rank_of = (banks // rank_banks).astype(np.int32)
         self.group_of = (banks // device.banks).astype(np.int32)
@@ -43,6 +43,6 @@ cdef class Candidates:
         fields = np.zeros(self.words * N_FIELDS, FIELD)
         fields["look_at"] = FAR_CLOCK
         self.fields = fields
-        self.candidates = np.zeros(ranks * rank_banks * N_FIELDS, CANDIDATE)
+        self.candidates = np.zeros(self.words * N_FIELDS * 64, CANDIDATE)
         self.queue_look_at = [FAR_CLOCK, FAR_CLOCK]
         self.active_look_at = FAR_CLOCK

@@ -1,8 +1,8 @@
 """One channel: the host's books (tag groups, credits), the bus, and the loop that is the only clock.
 
 The page is docs/microarchitecture.md, section 3. A clock is: bus, ranks, DIMMs; each reads what stood at its
-start. `run` with skip=False steps every block on every clock; with skip=True it goes to the next clock on which any block
-says that something can happen. Both must give the same logs (tests/test_near_memory.py).
+start. `run` with skip=False steps every block on every clock; with skip=True it goes to the next clock on which any
+block says that something can happen. Both must give the same logs (tests/test_near_memory.py).
 """
 
 import numpy as np
@@ -11,8 +11,8 @@ from cpython.exc cimport PyErr_CheckSignals
 
 from .dimm_nmp cimport DimmNmp
 from .rank_nmp cimport RankNmp
-from .vocabulary cimport CONFIG, END, GROUPS, LOOKUP, NEVER, TAGS, Instruction, ResultBurst, Sent
-from .vocabulary import burst_dtype, sent_dtype
+from .vocabulary cimport CONFIG, END, GROUPS, LOOKUP, NEVER, TAGS, Instruction, ResultBurst
+from .vocabulary import burst_dtype, instruction_dtype, sent_dtype
 
 cdef enum:
     NOBODY = -2
@@ -62,6 +62,7 @@ cdef class Channel:
         self.now = 0
         self.last_crossed = 0
         self.packet_log = np.zeros((0, 3), np.int64)
+        self.stream = np.zeros(0, instruction_dtype)
         self.counters = np.zeros(N_CHANNEL_COUNTERS, np.int64)
 
     def run(
@@ -91,11 +92,17 @@ cdef class Channel:
                 self.ranks.window.grow_log()
             if state == STUCK:
                 raise RuntimeError(
-                    f"the machine stands still: clock {self.now}, {self.position} of {stream.shape[0]} instructions sent"
+                    f"the machine stands still: clock {self.now}, {self.position} of {len(stream)} instructions sent"
                 )
 
     def offer(self, Instruction[::1] stream, int64_t start_clk, bint logging=False):
-        """Hand the host the packets of a batch, as `run` does; all of the batch before must have been sent."""
+        """Hand the host the packets of a batch, as `run` does.
+
+        Raises ValueError for a stream that is no sequence of packets, or if the batch before is not all sent.
+        """
+        if self.position < self.stream.shape[0]:
+            left = self.stream.shape[0] - self.position
+            raise ValueError(f"{left} instructions of the batch before are not sent yet")
         self._check(stream)
         self.stream = stream
         self.sent = np.zeros(stream.shape[0], np.uint8)
@@ -223,8 +230,8 @@ cdef class Channel:
         for d in range(self.dimms.dimms):
             turn = self.ranks.window.turn[d]
             for i in range(self.ranks.ranks_per_dimm):
-                r = turn + i
-                r = d * self.ranks.ranks_per_dimm + (r if r < self.ranks.ranks_per_dimm else r - self.ranks.ranks_per_dimm)
+                r = turn + i if turn + i < self.ranks.ranks_per_dimm else turn + i - self.ranks.ranks_per_dimm
+                r += d * self.ranks.ranks_per_dimm
                 if skip and self.ranks.rank[r].next_clk > clk:
                     continue
                 if self.ranks.step_rank(r, clk, skip):

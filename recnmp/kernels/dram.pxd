@@ -51,12 +51,14 @@ cdef class TimingTable:
     cdef Waits waits[N_LEVELS][N_COMMANDS]   # by level and preceding command
     cdef int64_t window_clocks               # ACT window of a rank (FAW): clocks, 0 if no row has one
     cdef int32_t window                      # and how many ACT it may hold
+    cdef int64_t longest_wait(self)
     cdef void _add_wait(self, int level, int preceding, int following, int64_t clocks)
 
 cdef class Device:
     cdef readonly TimingTable table
     cdef readonly int ranks, bankgroups, banks
     cdef readonly int ranks_per_bus          # consecutive ranks that share command and data pins
+    cdef int32_t[::1] bus_start              # by rank: the first rank of its bus
     # first legal clock of each command as each level sees it: [place * N_COMMANDS + command]
     cdef int64_t[::1] by_rank, by_group, by_bank
     cdef int64_t[::1] recent_acts            # ring of the last `window` ACT clocks of each rank
@@ -88,8 +90,8 @@ cdef inline void put_off(int64_t* first_legal, Waits* waits, int64_t clk) noexce
     cdef int64_t then
     for i in range(waits.count):
         then = clk + waits.wait[i].clocks
-        if then > first_legal[waits.wait[i].following]:
-            first_legal[waits.wait[i].following] = then
+        # without a jump, which would often be mispredicted
+        first_legal[waits.wait[i].following] = max(first_legal[waits.wait[i].following], then)
 
 
 cdef inline void remember_act(Device d, int rank, int64_t clk) noexcept nogil:
@@ -108,7 +110,7 @@ cdef inline void issue(
     cdef int other, i, first
     put_off(&d.by_rank[rank * N_COMMANDS], &d.table.waits[RANK][command], clk)
     if d.table.waits[OTHER_RANKS][command].count:
-        first = rank - rank % d.ranks_per_bus
+        first = d.bus_start[rank]
         for other in range(first, first + d.ranks_per_bus):
             if other != rank:
                 put_off(&d.by_rank[other * N_COMMANDS], &d.table.waits[OTHER_RANKS][command], clk)

@@ -57,6 +57,16 @@ cdef class TimingTable:
         self.window = row.window
         self.window_clocks = row.clocks
 
+    cdef int64_t longest_wait(self):
+        """Clocks that no wait is longer than, nor a chain of waits for different commands: their sum."""
+        cdef int level, preceding, i
+        cdef int64_t clocks = max(self.window_clocks, 0)
+        for level in range(N_LEVELS):
+            for preceding in range(N_COMMANDS):
+                for i in range(self.waits[level][preceding].count):
+                    clocks += max(self.waits[level][preceding].wait[i].clocks, 0)
+        return clocks
+
     cdef void _add_wait(self, int level, int preceding, int following, int64_t clocks):
         cdef Waits* waits = &self.waits[level][preceding]
         waits.wait[waits.count].following = following
@@ -80,6 +90,7 @@ cdef class Device:
         self.ranks_per_bus = ranks_per_bus or ranks
         if ranks % self.ranks_per_bus:
             raise ValueError(f"{ranks} ranks do not fill buses of {ranks_per_bus}")
+        self.bus_start = np.arange(ranks, dtype=np.int32) // self.ranks_per_bus * self.ranks_per_bus
         groups = ranks * bankgroups
         self.by_rank = np.full(ranks * N_COMMANDS, NEVER, np.int64)
         self.by_group = np.full(groups * N_COMMANDS, NEVER, np.int64)

@@ -13,20 +13,22 @@ cimport cython
 from cpython.exc cimport PyErr_CheckSignals
 
 from .candidates cimport (
-    ACTIVE, FAR_CLOCK, HIT, READ_QUEUE, ROW, WRITE_QUEUE, Found, find_active, find_waiting, propose,
-    renew_active_look, renew_queue_look, withdraw,
+    FAR_CLOCK, Found, HIT, READ_QUEUE, WRITE_QUEUE, find_active, find_waiting, renew_active_look,
+    renew_queue_look,
 )
-from .command_log cimport append, is_full
-from .dram cimport ACT, CLOSED, N_COMMANDS, PRE, PREA, RD, REF, WR, issue, rank_earliest
+from .command_log cimport is_full
+from .dram cimport CLOSED, PREA, REF, rank_earliest
+from .host_banks cimport (
+    READ_LATENCY, READ_REQUESTS, READS_FORWARDED, WRITES_MERGED, activate, precharge, rank_command,
+    serve_column, wait_in_queue,
+)
 from .read_window cimport has_room, will_end
-from .request_queues cimport NONE, REQUEST_COLUMNS, Slot, enqueue, find_write, leave, release
+from .request_queues cimport NONE, REQUEST_COLUMNS, Slot, find_write
 
 import numpy as np
 
-from .candidates import Candidates
-from .command_log import CommandLog
+from .host_banks import HostBanks
 from .read_window import ReadWindow
-from .request_queues import RequestQueues
 
 # Counters: first the commands by code, then what happened to requests.
 COUNTERS = (
@@ -48,22 +50,17 @@ COUNTERS = (
     "read_latency",
 )
 
-cdef enum:
-    ROW_HITS = N_COMMANDS
-    ROW_MISSES
-    ROW_CONFLICTS
-    READ_REQUESTS
-    WRITE_REQUESTS
-    READS_FORWARDED
-    WRITES_MERGED
-    READ_LATENCY
-
 cdef enum:  # completion clocks before they are known
     UNSERVED = -1
     MERGED = -2           # minus the index of the write
 
 cdef enum:
     CHUNK_TICKS = 1 << 20   # ticks between two looks at Ctrl-C
+
+cdef enum:  # how `loop` ends
+    OVER
+    PAUSE
+    STUCK
 
 
 @cython.final
@@ -77,22 +74,19 @@ cdef class HostController:
     def __init__(self, Device device, int64_t read_queue, int64_t write_queue, int64_t outstanding,
                  int64_t refresh_interval, int64_t read_latency, int64_t write_latency, bint logging):
         self.device = device
-        self.candidates = Candidates(device)
-        self.ranks, self.rank_banks = device.ranks, device.bankgroups * device.banks
-        self.n_banks = self.ranks * self.rank_banks
-        self.queues = RequestQueues(self.n_banks, read_queue, write_queue)
-        self.active = np.full(self.n_banks, NONE, np.int32)
-        self.hit, self.conflict = np.full((2, 2 * self.n_banks), NONE, np.int32)
-        self.active_count = np.zeros(self.ranks, np.int32)
+        self.banks = HostBanks(device, read_queue, write_queue, logging)
+        self.candidates, self.queues, self.log = self.banks.candidates, self.banks.queues, self.banks.log
+        self.counters = self.banks.counters
+        self.write_mode_above, self.write_mode_from = 4 * write_queue // 5, (write_queue + 4) // 5
         self.read_latency, self.write_latency = read_latency, write_latency
         self.window = ReadWindow(outstanding)
         self.refresh_interval = refresh_interval
         self.next_refresh = refresh_interval if refresh_interval else FAR_CLOCK
         self.offer_at = FAR_CLOCK
-        self.counters = np.zeros(len(COUNTERS), np.int64)
-        self.log = CommandLog(logging)
         self.requests = np.zeros((0, REQUEST_COLUMNS), np.int64)
         self.done = np.zeros(0, np.int64)
+        # a round of refresh, PRE, ACT and the column command come before it, of each rank in turn
+        self.patience = 16 * device.ranks * (device.table.longest_wait() + 64)
 
     # --- the story of a clock ---
 
@@ -105,7 +99,7 @@ cdef class HostController:
         clk = self.clk
         if clk >= self.next_refresh:
             self.next_refresh += self.refresh_interval
-            self.refreshes_due += self.ranks
+            self.refreshes_due += self.device.ranks
         if clk >= self.candidates.active_look_at and self.serve_active(clk):
             return True
         if self.refreshes_due:
@@ -122,7 +116,7 @@ cdef class HostController:
             act_at = min(act_at, self.candidates.queue_look_at[self.write_mode])
         elif self.device.open_banks[self.refresh_rank] == 0:
             act_at = min(act_at, rank_earliest(self.device, REF, self.refresh_rank))
-        elif self.active_count[self.refresh_rank] == 0:
+        elif self.banks.active_count[self.refresh_rank] == 0:
             act_at = min(act_at, rank_earliest(self.device, PREA, self.refresh_rank))
         # requests are offered at the clock before the one at which the controller acts
         act_at = min(min(act_at - 1, self.offer_at), limit)
@@ -131,10 +125,11 @@ cdef class HostController:
 
     cdef inline void decide_write_mode(self) noexcept nogil:
         cdef int64_t reads = self.queues.waiting[READ_QUEUE], writes = self.queues.waiting[WRITE_QUEUE]
+        # above 80 % of the queue it starts, below 20 % it ends
         if self.write_mode:
-            self.write_mode = 5 * writes >= self.queues.capacity[WRITE_QUEUE] or reads == 0
+            self.write_mode = writes >= self.write_mode_from or reads == 0
         else:
-            self.write_mode = 5 * writes > 4 * self.queues.capacity[WRITE_QUEUE] or reads == 0
+            self.write_mode = writes > self.write_mode_above or reads == 0
 
     # --- requests come in ---
 
@@ -158,7 +153,9 @@ cdef class HostController:
             self.offer_at = FAR_CLOCK   # until a request leaves its queue
             return
         else:
-            self.wait_in_queue(queue, bank, row, column)
+            wait_in_queue(self.banks, queue, bank, row, column, self.next_request, self.clk)
+            self.window.under_way += queue == READ_QUEUE
+        self.moved_at = self.clk
         self.counters[READ_REQUESTS + queue] += 1
         self.next_request += 1
         self.offer_at = self.offer_from(self.clk + 1)
@@ -182,24 +179,6 @@ cdef class HostController:
             self.counters[WRITES_MERGED] += 1
         self.unfinished -= 1
 
-    cdef void wait_in_queue(self, int queue, int32_t bank, int32_t row, int32_t column) noexcept nogil:
-        cdef int32_t s = enqueue(self.queues, queue, bank, row, column, self.next_request, self.clk)
-        cdef int place = queue * self.n_banks + bank
-        if queue == READ_QUEUE:
-            self.window.under_way += 1
-        # what the bank can do changes only if this is the first of its kind
-        if self.device.open_row[bank] == CLOSED:
-            if self.queues.first[place] == s:
-                self.offer(queue, bank, ROW, ACT, s, self.clk)
-        elif self.device.open_row[bank] == row:
-            if self.hit[place] == NONE:
-                self.hit[place] = s
-                self.offer(queue, bank, HIT, WR if queue == WRITE_QUEUE else RD, s, self.clk)
-        elif self.conflict[place] == NONE:
-            self.conflict[place] = s
-            if self.active[bank] == NONE:
-                self.offer(queue, bank, ROW, PRE, s, self.clk)
-
     # --- whose turn it is ---
 
     cdef bint serve_active(self, int64_t clk) noexcept nogil:
@@ -207,185 +186,95 @@ cdef class HostController:
         cdef Found found
         cdef bint ready = find_active(self.candidates, clk, &found)
         if ready:
-            self.serve_column(found.queue, found.bank, ACTIVE, self.active[found.bank], clk)
+            self.serve(&found, clk)
         renew_active_look(self.candidates, clk)
         return ready
 
     cdef bint serve_refresh(self, int64_t clk) noexcept nogil:
         """Issue PREA or REF for the head of the due refreshes, if it is ready."""
         cdef int rank = self.refresh_rank
-        cdef int32_t bank
         if self.device.open_banks[rank]:
-            if self.active_count[rank] or rank_earliest(self.device, PREA, rank) > clk:
+            if self.banks.active_count[rank] or rank_earliest(self.device, PREA, rank) > clk:
                 return False
-            self.command(PREA, rank, NONE, NONE, NONE, clk)
-            for bank in range(rank * self.rank_banks, (rank + 1) * self.rank_banks):
-                self.bank_closed(bank, clk)
+            rank_command(self.banks, PREA, rank, clk)
             return True
         if rank_earliest(self.device, REF, rank) > clk:
             return False
-        self.command(REF, rank, NONE, NONE, NONE, clk)
+        rank_command(self.banks, REF, rank, clk)
         self.refreshes_due -= 1
-        self.refresh_rank = rank + 1 if rank + 1 < self.ranks else 0
+        self.refresh_rank = rank + 1 if rank + 1 < self.device.ranks else 0
         return True
 
     cdef bint serve_waiting(self, int queue, int64_t clk) noexcept nogil:
         """Issue the next command of the oldest ready request of a queue."""
         cdef Found found
+        cdef int64_t bank
         cdef bint ready = find_waiting(self.candidates, queue, clk, &found)
         if ready:
             if found.kind == HIT:
-                self.serve_column(queue, found.bank, HIT, self.hit[queue * self.n_banks + found.bank], clk)
-            elif self.device.open_row[found.bank] == CLOSED:
-                self.activate(queue, found.bank, clk)
+                self.serve(&found, clk)
+                self.offer_at = self.offer_from(clk)
             else:
-                self.precharge(queue, found.bank, clk)
+                bank = found.bank
+                if self.device.open_row[bank] != CLOSED:
+                    precharge(self.banks, queue, bank, clk)
+                else:
+                    activate(self.banks, queue, bank, clk)
+                    self.offer_at = self.offer_from(clk)
         renew_queue_look(self.candidates, queue, clk)
         return ready
 
-    # --- what a command changes ---
-
-    cdef inline void offer(
-        self, int queue, int32_t bank, int kind, int command, int32_t slot, int64_t clk
-    ) noexcept nogil:
-        propose(self.candidates, queue, bank, kind, command, self.queues.slots[slot].age, clk)
-
-    cdef void activate(self, int queue, int32_t bank, int64_t clk) noexcept nogil:
-        cdef int32_t s = self.queues.first[queue * self.n_banks + bank]
-        cdef Slot* request = &self.queues.slots[s]
-        cdef int rank = self.candidates.rank_of[bank]
-        self.counters[ROW_MISSES] += not request.classed
-        request.classed = True
-        self.command(ACT, rank, bank, request.row, NONE, clk)
-        self.candidates.closed[self.candidates.word_of[bank]] &= ~self.candidates.bit_of[bank]
-        leave(self.queues, queue, s)
-        self.offer_at = self.offer_from(clk)
-        self.active_count[rank] += 1
-        self.active[bank] = s
-        withdraw(self.candidates, queue, bank, ROW)
-        self.offer(queue, bank, ACTIVE, WR if queue == WRITE_QUEUE else RD, s, clk)
-        self.sort_waiting(queue, bank, request.row, clk)
-        if self.queues.waiting[1 - queue]:
-            withdraw(self.candidates, 1 - queue, bank, ROW)
-            self.sort_waiting(1 - queue, bank, request.row, clk)
-
-    cdef void sort_waiting(self, int queue, int32_t bank, int32_t row, int64_t clk) noexcept nogil:
-        """After ACT: who waits for the bank is now hit or conflict (PRE waits for the active request)."""
-        cdef int place = queue * self.n_banks + bank
-        cdef int32_t s = self.queues.first[place], hit = NONE, conflict = NONE
-        while s != NONE and (hit == NONE or conflict == NONE):
-            if self.queues.slots[s].row == row:
-                hit = s if hit == NONE else hit
-            else:
-                conflict = s if conflict == NONE else conflict
-            s = self.queues.slots[s].next
-        self.hit[place], self.conflict[place] = hit, conflict
-        if hit != NONE:
-            self.offer(queue, bank, HIT, WR if queue == WRITE_QUEUE else RD, hit, clk)
-
-    cdef void precharge(self, int queue, int32_t bank, int64_t clk) noexcept nogil:
-        cdef Slot* request = &self.queues.slots[self.conflict[queue * self.n_banks + bank]]
-        self.counters[ROW_CONFLICTS] += not request.classed
-        request.classed = True
-        self.command(PRE, self.candidates.rank_of[bank], bank, NONE, NONE, clk)
-        self.bank_closed(bank, clk)
-
-    cdef void bank_closed(self, int32_t bank, int64_t clk) noexcept nogil:
-        """After PRE or PREA: the oldest that waits for the bank wants ACT."""
-        cdef int queue, place
-        self.candidates.closed[self.candidates.word_of[bank]] |= self.candidates.bit_of[bank]
-        for queue in range(2):
-            if self.queues.waiting[queue]:
-                place = queue * self.n_banks + bank
-                if self.hit[place] != NONE:
-                    withdraw(self.candidates, queue, bank, HIT)
-                self.hit[place] = self.conflict[place] = NONE
-                if self.queues.first[place] != NONE:
-                    self.offer(queue, bank, ROW, ACT, self.queues.first[place], clk)
-
-    cdef void serve_column(self, int queue, int32_t bank, int kind, int32_t s, int64_t clk) noexcept nogil:
-        """RD or WR for the active request or the oldest hit of a bank: it is served."""
-        cdef Slot* request = &self.queues.slots[s]
-        cdef int rank = self.candidates.rank_of[bank]
+    cdef void serve(self, Found* found, int64_t clk) noexcept nogil:
+        """RD or WR: a request is served."""
+        cdef int queue = found.queue
+        cdef Slot* request = serve_column(self.banks, queue, found.kind, found.bank, clk)
         cdef int64_t done = clk + (self.write_latency if queue == WRITE_QUEUE else self.read_latency)
-        self.counters[ROW_HITS] += not request.classed
-        self.command(WR if queue == WRITE_QUEUE else RD, rank, bank, request.row, request.column, clk)
         self.done[request.index] = done
         self.last_datum = max(self.last_datum, done)
         self.unfinished -= 1
+        self.moved_at = clk
         if queue == READ_QUEUE:
             self.counters[READ_LATENCY] += done - request.accepted
             if self.window.limit:
                 will_end(self.window, done)
                 self.offer_at = self.offer_from(clk)
-        if kind == ACTIVE:
-            withdraw(self.candidates, queue, bank, ACTIVE)
-            self.active[bank] = NONE
-            self.active_count[rank] -= 1
-        else:
-            self.hit_left(queue, bank, s)
-            leave(self.queues, queue, s)
-            self.offer_at = self.offer_from(clk)
-        release(self.queues, s)
-        self.column_moved(bank, clk)
 
-    cdef void hit_left(self, int queue, int32_t bank, int32_t s) noexcept nogil:
-        """The next hit of the bank is younger than the one that was served: all older ones are conflicts."""
-        cdef int32_t row = self.queues.slots[s].row
-        s = self.queues.slots[s].next
-        while s != NONE and self.queues.slots[s].row != row:
-            s = self.queues.slots[s].next
-        self.hit[queue * self.n_banks + bank] = s
-        if s == NONE:
-            withdraw(self.candidates, queue, bank, HIT)
+    cdef bint stands_still(self) noexcept nogil:
+        """Whether a request waits though none was accepted or served for longer than any wait."""
+        if self.unfinished > self.n_requests - self.next_request:
+            return True
+        return self.clk - self.patience > self.start + self.requests[self.next_request, 0]
 
-    cdef void column_moved(self, int32_t bank, int64_t clk) noexcept nogil:
-        """After RD or WR: the bank's own rules have moved for all that it can do next."""
-        cdef int queue, place
-        for queue in range(2):
-            if self.queues.waiting[queue]:
-                place = queue * self.n_banks + bank
-                if self.hit[place] != NONE:
-                    self.offer(queue, bank, HIT, WR if queue == WRITE_QUEUE else RD, self.hit[place], clk)
-                if self.conflict[place] != NONE and self.active[bank] == NONE:
-                    self.offer(queue, bank, ROW, PRE, self.conflict[place], clk)
-
-    cdef inline void command(
-        self, int command, int32_t rank, int32_t bank, int32_t row, int32_t column, int64_t clk
-    ) noexcept nogil:
-        cdef int32_t group = self.candidates.group_of[bank] if bank != NONE else NONE
-        issue(self.device, command, rank, group, bank, row, clk)
-        self.counters[command] += 1
-        if self.log.on:
-            if bank == NONE:
-                append(self.log, clk, command, rank, NONE, NONE, row, column)
-            else:
-                append(
-                    self.log, clk, command, rank, group - rank * self.device.bankgroups,
-                    bank - group * self.device.banks, row, column,
-                )
-
-    cdef bint loop(self, int64_t until, bint skipping) noexcept nogil:
-        """Go on until the batch is finished and `until` is reached; False if log or ticks ran out before."""
+    cdef int loop(self, int64_t until, bint skipping) noexcept nogil:
+        """Go on until the batch is finished and `until` is reached; PAUSE if log or ticks ran out before."""
         cdef int64_t ticks = 0
         while self.unfinished or self.clk < until:
             if ticks == CHUNK_TICKS or is_full(self.log):
-                return False
+                return PAUSE
             ticks += 1
-            if not self.tick() and skipping:
-                if self.unfinished:
+            if self.tick():
+                continue
+            if self.unfinished:
+                if self.clk - self.moved_at > self.patience and self.stands_still():
+                    return STUCK
+                if skipping:
                     self.skip(FAR_CLOCK)
-                elif self.clk < until:
-                    self.skip(until)
-        return True
+            elif skipping and self.clk < until:
+                self.skip(until)
+        return OVER
 
     # --- public ---
 
     def _until(self, int64_t until, bint skipping, progress):
-        cdef bint ended = False
-        while not ended:
+        cdef int state = PAUSE
+        while state == PAUSE:
             with nogil:
-                ended = self.loop(until, skipping)
+                state = self.loop(until, skipping)
+            if state == STUCK:
+                raise RuntimeError(
+                    f"the channel stands still: clock {self.clk}, "
+                    f"{self.unfinished} of {self.n_requests} unfinished"
+                )
             self.log.flush()
             PyErr_CheckSignals()
             if progress is not None:
@@ -412,7 +301,7 @@ cdef class HostController:
         """Finish the batch and go on to the clock of its last datum; returns its completion clocks int64 [n].
 
         `progress(accepted requests)` is called now and then. Without `skipping` every clock is ticked, which
-        gives the same in every respect and is there to show that.
+        gives the same in every respect and is there to show that. RuntimeError if the channel stands still.
         """
         cdef int64_t i
         self._until(0, skipping, progress)

@@ -7,7 +7,7 @@ out, each renumbering paid for by as many accesses.
 import numpy as np
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t
 
 
 cdef extern from *:
@@ -25,16 +25,16 @@ cdef enum:
 cdef class LruStack:
     """The stack of one fully associative LRU cache of any size, cold at first.
 
-    lines: int32 [U], the 64-byte lines that each row fills. Rows are numbered 0..U-1.
+    lines: int64 [U], the 64-byte lines that each row fills, below 2^63 together. Rows are numbered 0..U-1.
     """
 
-    cdef const int32_t[::1] lines
+    cdef const int64_t[::1] lines
     cdef int64_t[::1] tree        # Fenwick tree over slots of time, 1..slots: lines of the row last there
     cdef int64_t[::1] last        # row -> its slot, 0 if never accessed
     cdef int64_t[::1] owner       # slot -> row
     cdef int64_t slots, now, held
 
-    def __init__(self, const int32_t[::1] lines):
+    def __init__(self, const int64_t[::1] lines):
         cdef int64_t rows = lines.shape[0]
         self.lines = lines
         self.slots = 2 * rows + 1

@@ -10,7 +10,7 @@ import numpy as np
 from libc.stdint cimport int64_t
 
 from .rank_window cimport NONE, RankWindow, Window
-from .vocabulary cimport CONFIG, END, GROUPS, LOOKUP, NEVER, Instruction
+from .vocabulary cimport CONFIG, GROUPS, LOOKUP, NEVER, Instruction
 from .vocabulary import instruction_dtype
 
 cdef Rank _rank[1]

@@ -12,8 +12,8 @@ def accumulate(
     """Add operands into partial [ranks, samples, dim], which starts at +0.0: acc = fl(acc + y), y = fl(weight * x).
 
     operands: of one table, in order (dtype `operand_dtype`); first_sample: of each packet from first_packet on;
-    vectors: float32 [lookups, dim], the row of each lookup from first_lookup on; weights: float32 [lookups] likewise, or
-    None for plain sums. Releases the GIL.
+    vectors: float32 [lookups, dim], the row of each lookup from first_lookup on; weights: float32 [lookups] likewise,
+    or None for plain sums. Releases the GIL.
     """
     cdef Py_ssize_t i, e, first, last, dim = vectors.shape[1]
     cdef int64_t lookup, sample

@@ -10,7 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
+from ..errors import RecnmpError
 from ..kernels.locality import LruStack, shuffle
 from ..workload import Piece, Workload
 from .reuse import Int64, Progress, RowCounts, by_table
@@ -48,46 +50,54 @@ def hit_curve(
     """
     sizes = tuple(sorted(set(cache_bytes)))
     capacities = np.array(sizes, dtype=np.int64) // LINE_BYTES
-    lines = np.concatenate(
-        [
-            np.zeros(0, dtype=np.int32),
-            *(
-                np.full(len(ids), -(-table.row_bytes // LINE_BYTES), dtype=np.int32)
-                for table, ids in zip(workload.tables, counts.ids, strict=True)
-            ),
-        ]
-    )
+    lines = _lines(workload, counts, capacities)
     hits = np.zeros(len(sizes), dtype=np.int64)
     stack = LruStack(lines)
-    kept = [np.zeros(0, dtype=np.int64)]
+    kept = np.empty(workload.lookups if shuffled else 0, dtype=np.int64)
+    done = 0
     for rows in _numbered(workload, counts):
         stack.access(rows, capacities, hits)
         if shuffled:
-            kept.append(rows)
+            kept[done : done + len(rows)] = rows
+        done += len(rows)
         if progress is not None:
             progress(len(rows))
     real = tuple(int(n) for n in np.cumsum(hits))
     if not shuffled:
         return HitCurve(sizes, real, None)
-    rows = np.concatenate(kept)
+    del stack  # as large as the next one
     words = np.random.PCG64(_SHUFFLE_SEED)
-    for done in range(0, len(rows), _STRETCH):
-        shuffle(rows, words.random_raw(min(_STRETCH, len(rows) - done)), done)
+    for done in range(0, len(kept), _STRETCH):
+        shuffle(kept, words.random_raw(min(_STRETCH, len(kept) - done)), done)
     hits[:] = 0
     stack = LruStack(lines)
-    for done in range(0, len(rows), _STRETCH):
-        stack.access(rows[done : done + _STRETCH], capacities, hits)
+    for done in range(0, len(kept), _STRETCH):
+        stack.access(kept[done : done + _STRETCH], capacities, hits)
         if progress is not None:
-            progress(min(_STRETCH, len(rows) - done))
+            progress(min(_STRETCH, len(kept) - done))
     return HitCurve(sizes, real, tuple(int(n) for n in np.cumsum(hits)))
+
+
+def _lines(workload: Workload, counts: RowCounts, capacities: Int64) -> Int64:
+    """Lines that each row touched fills. A row larger than every cache never hits: one line more will do."""
+    most = int(capacities.max(initial=0)) + 1
+    sizes = [min(-(-table.row_bytes // LINE_BYTES), most) for table in workload.tables]
+    rows = [len(ids) for ids in counts.ids]
+    if sum(size * count for size, count in zip(sizes, rows, strict=True)) >= 2**63:
+        raise RecnmpError(
+            f"{counts.touched} rows of up to {max(sizes) * LINE_BYTES} bytes and caches of up to "
+            f"{(most - 1) * LINE_BYTES} bytes: allowed is below 2^69 bytes of rows together: smaller caches"
+        )
+    return np.repeat(np.array(sizes, dtype=np.int64), rows)
 
 
 def _numbered(workload: Workload, counts: RowCounts) -> Iterator[Int64]:
     """Lookups in execution order, as numbers 0..touched-1 of the rows of all tables."""
     first = np.cumsum([0, *map(len, counts.ids)])
-    numbers: list[Int64] | None = None
+    numbers: list[npt.NDArray[np.int32]] | None = None
     if sum(table.rows for table in workload.tables) <= _DIRECT_ROWS:
-        numbers = [np.zeros(table.rows, dtype=np.int64) for table in workload.tables]
+        # 32 bits hold them, and half the memory is much here
+        numbers = [np.zeros(table.rows, dtype=np.int32) for table in workload.tables]
         for number, ids, base in zip(numbers, counts.ids, first, strict=False):
             number[ids] = np.arange(base, base + len(ids))
     for piece in workload.pieces() if workload.order == "table" else _by_sample(workload):

@@ -15,7 +15,7 @@ Progress = Callable[[int], object] | None
 
 # bins of the reuse factor (accesses a row), as Meta publishes them: (0,1], (1,2], (2,4] ... (32768,inf)
 BIN_EDGES = (0, *(2**k for k in range(16)))
-_MERGE_AT = 1 << 24  # lookups held before they are merged into the counts
+_MERGE_AT = 1 << 22  # lookups held before they are merged into the counts
 
 
 class RowCounts:

@@ -5,7 +5,9 @@ Several batches follow each other in time.
 """
 
 from .batch import Bags, Batch, Piece, pieces_of
-from .checks import Repair, RepairCounts, as_ids, as_offsets, as_weights, check_piece
+from .checks import Repair, RepairCounts, check_piece
+from .numbers import as_ids, as_weights
+from .offsets import Layout, as_offsets, offsets_from_lengths
 from .replacing import replacing
 from .sniff import sniff
 from .table import DTYPES, Table
@@ -15,6 +17,7 @@ __all__ = [
     "DTYPES",
     "Bags",
     "Batch",
+    "Layout",
     "Piece",
     "Repair",
     "RepairCounts",
@@ -24,6 +27,7 @@ __all__ = [
     "as_offsets",
     "as_weights",
     "check_piece",
+    "offsets_from_lengths",
     "pieces_of",
     "replacing",
     "sniff",

@@ -13,7 +13,7 @@ Int64 = npt.NDArray[np.int64]
 Float32 = npt.NDArray[np.float32]
 
 # A piece (and a row group of a file) holds at most this many lookups, unless a single bag has more ...
-PIECE_LOOKUPS = 8_000_000
+PIECE_LOOKUPS = 2_000_000
 # ... and this many bags, so that a trace of empty bags streams too.
 PIECE_BAGS = 2_000_000
 

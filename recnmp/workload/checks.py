@@ -1,4 +1,4 @@
-"""Every array is checked at the door; an error names source, table, bag, position, value and range."""
+"""Ids are checked against their table's rows; an error names source, table, bag, position, value and range."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import RecnmpError
-from .batch import Float32, Int64, Piece
+from .batch import Int64, Piece
+from .numbers import shown
 from .table import Table
 
 OUT_OF_RANGE = ("error", "clamp", "modulo")
@@ -29,6 +30,19 @@ class Repair:
     def __post_init__(self) -> None:
         if self.out_of_range not in OUT_OF_RANGE:
             raise RecnmpError(f"out_of_range is {self.out_of_range!r}, allowed: {', '.join(OUT_OF_RANGE)}")
+        if not isinstance(self.pruned, bool):
+            raise RecnmpError(f"pruned is {self.pruned!r}, allowed: True, False")
+
+
+def as_repair(value: object) -> Repair:
+    """The repair asked for, None: none. Raises RecnmpError on anything else, the bare word included."""
+    if value is None:
+        return Repair()
+    if not isinstance(value, Repair):
+        raise RecnmpError(
+            f"repair is {shown(value)}, allowed is a Repair, like Repair('clamp') or Repair(pruned=True)"
+        )
+    return value
 
 
 @dataclass
@@ -41,122 +55,6 @@ class RepairCounts:
 
     def __bool__(self) -> bool:
         return bool(self.clamped or self.wrapped or self.pruned)
-
-
-def as_ids(values: npt.ArrayLike, source: str, what: str = "indices") -> Int64:
-    """Ids as a contiguous int64 array [N]; the same memory if it already is one.
-
-    Ints of any width, sign and byte order are widened. Raises RecnmpError on floats (what a table column
-    becomes when an id is missing), other types, ids of 2^63 and over, and arrays that are not flat.
-    """
-    array = np.asarray(values)
-    if array.size == 0 and not isinstance(values, np.ndarray):
-        array = array.astype(np.int64)  # an empty list has no type of its own
-    if array.ndim != 1:
-        raise RecnmpError(f"{source}: {what} have shape {array.shape}, allowed is one dimension")
-    if array.dtype.kind == "f":
-        bad = np.flatnonzero(~np.isfinite(array))
-        hint = f"; position {bad[0]} is {array[bad[0]]}, a missing id" if len(bad) else ""
-        raise RecnmpError(f"{source}: {what} are {array.dtype}, allowed are whole-number types{hint}")
-    if array.dtype.kind not in "iu":
-        raise RecnmpError(f"{source}: {what} are of type {array.dtype}, allowed are whole-number types")
-    if array.dtype.kind == "u" and array.dtype.itemsize == 8:
-        bad = np.flatnonzero(array > np.uint64(2**63 - 1))
-        if len(bad):
-            raise RecnmpError(
-                f"{source}: {what}: position {bad[0]} is {array[bad[0]]}, allowed is up to 2^63-1"
-            )
-    return np.ascontiguousarray(array, dtype=np.int64)
-
-
-def as_weights(values: npt.ArrayLike, lookups: int, source: str) -> Float32:
-    """Weights as a contiguous float32 array [lookups]; wider floats are rounded to nearest.
-
-    NaN and infinities pass. Raises RecnmpError on another length, other types, and a finite value that
-    float32 would turn infinite.
-    """
-    array = np.asarray(values)
-    if array.shape != (lookups,):
-        raise RecnmpError(
-            f"{source}: weights have shape {array.shape}, allowed is ({lookups},), one a lookup"
-        )
-    if array.dtype.kind not in "fiu":
-        raise RecnmpError(f"{source}: weights are of type {array.dtype}, allowed are real numbers")
-    with np.errstate(over="ignore"):
-        narrow = np.ascontiguousarray(array, dtype=np.float32)
-    if array.dtype.itemsize > 4:
-        bad = np.flatnonzero(np.isinf(narrow) & np.isfinite(array))
-        if len(bad):
-            raise RecnmpError(
-                f"{source}: weights: position {bad[0]} is {array[bad[0]]}, allowed is up to 3.4028e38"
-            )
-    return narrow
-
-
-def as_offsets(values: npt.ArrayLike, bags: int | None, lookups: int, source: str) -> Int64:
-    """Offsets as a contiguous int64 array: first 0, never falling, last = lookups, bags + 1 of them.
-
-    bags None: any number. Raises RecnmpError at the first bad position, saying what the array looks like.
-    """
-    array = as_ids(values, source, "offsets")
-    if not len(array):
-        raise RecnmpError(f"{source}: offsets are empty, allowed is one more than there are bags, from 0")
-    fall = np.flatnonzero(array[1:] < array[:-1])
-    lengths = len(array) == bags and not (array < 0).any() and int(array.sum()) == lookups
-    if lengths and (len(fall) or array[0] != 0 or array[-1] != lookups):
-        raise RecnmpError(
-            f"{source}: offsets: these look like lengths (their sum is N = {lookups}): pass lengths="
-        )
-    if array[0] != 0:
-        raise RecnmpError(f"{source}: offsets: position 0 is {array[0]}, allowed is 0")
-    if len(fall):
-        at = int(fall[0]) + 1
-        guess = (
-            "; 0 again: these look like one array of offsets a table, put one after another"
-            if array[at] == 0
-            else ""
-        )
-        if array[at - 1] > lookups:
-            raise RecnmpError(
-                f"{source}: offsets: position {at - 1} is {array[at - 1]}, allowed is up to N = {lookups}"
-            )
-        allowed = f"allowed is {array[at - 1]}..{lookups}"
-        raise RecnmpError(
-            f"{source}: offsets fall at position {at}: {array[at]} after {array[at - 1]}, {allowed}{guess}"
-        )
-    if bags is not None and len(array) != bags + 1:
-        missing = len(array) == bags and array[-1] <= lookups
-        guess = "; these look as if the last one, N, was left out" if missing else ""
-        raise RecnmpError(f"{source}: there are {len(array)} offsets, allowed is T*B+1 = {bags + 1}{guess}")
-    if array[-1] != lookups:
-        raise RecnmpError(
-            f"{source}: offsets: the last one (position {len(array) - 1}) is {array[-1]}, "
-            f"allowed is N = {lookups}"
-        )
-    return array
-
-
-def offsets_from_lengths(values: npt.ArrayLike, bags: int | None, lookups: int, source: str) -> Int64:
-    """Offsets of given lengths. Raises RecnmpError on a negative length, another sum or number of them."""
-    array = as_ids(values, source, "lengths")
-    negative = np.flatnonzero(array < 0)
-    if len(negative):
-        raise RecnmpError(
-            f"{source}: lengths: position {negative[0]} is {array[negative[0]]}, allowed is 0 and up"
-        )
-    if bags is not None and len(array) != bags:
-        raise RecnmpError(f"{source}: there are {len(array)} lengths, allowed is T*B = {bags}")
-    large = np.flatnonzero(array > lookups)
-    if len(large):  # said before the sum, which such a length could overflow
-        raise RecnmpError(
-            f"{source}: lengths: position {large[0]} is {array[large[0]]}, allowed is up to N = {lookups}"
-        )
-    total = int(array.sum())
-    if total != lookups:
-        raise RecnmpError(f"{source}: the lengths' sum is {total}, allowed is N = {lookups}")
-    offsets = np.zeros(len(array) + 1, dtype=np.int64)
-    np.cumsum(array, out=offsets[1:])
-    return offsets
 
 
 def check_piece(

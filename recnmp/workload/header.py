@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from ..errors import RecnmpError
+from .numbers import as_whole, shown
 from .table import Table, check_tables
 
 VERSION = 1
 ORDERS = ("table", "sample")
 MODES = ("sum", "mean")
+LARGEST_BATCH = 2**31 - 1  # samples: Parquet holds their numbers as int32
 
 
 @dataclass(frozen=True)
@@ -21,8 +25,9 @@ class Header:
 
     order: in which poolings are executed, "table" (table by table) or "sample" (sample by sample).
     mode: "sum" or "mean" (no weights). weighted: there is a weight for each lookup.
-    origin: how the trace was made (generator, parameters, file); not part of its content.
-    Raises RecnmpError on unknown words, negative sizes and weights with mean.
+    origin: how the trace was made (generator, parameters, file), what JSON can hold; not part of its content.
+    NumPy's numbers and arrays in it become plain ones.
+    Raises RecnmpError on unknown words, sizes out of range, other types, and weights with mean.
     """
 
     tables: tuple[Table, ...]
@@ -35,16 +40,22 @@ class Header:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tables", check_tables(self.tables))
-        object.__setattr__(self, "batch_sizes", tuple(self.batch_sizes))
+        object.__setattr__(self, "batch_sizes", check_sizes(self.batch_sizes))
+        lookups = as_whole(self.lookups)
+        if lookups is None or lookups < 0:
+            raise RecnmpError(f"lookups are {shown(self.lookups)}, allowed is a whole number from 0 on")
+        object.__setattr__(self, "lookups", lookups)
         if self.order not in ORDERS:
             raise RecnmpError(f"order is {self.order!r}, allowed: {', '.join(ORDERS)}")
         if self.mode not in MODES:
             raise RecnmpError(f"mode is {self.mode!r}, allowed: {', '.join(MODES)}")
         if self.mode == "mean" and self.weighted:
             raise RecnmpError("weights with mode mean: a mean takes no weights")
-        for batch, size in enumerate(self.batch_sizes):
-            if size < 0:
-                raise RecnmpError(f"batch {batch}: batch size is {size}, allowed is 0 and up")
+        if not isinstance(self.weighted, bool):
+            raise RecnmpError(f"weighted is {shown(self.weighted)}, allowed: True, False")
+        if not isinstance(self.origin, Mapping):
+            raise RecnmpError(f"origin is {shown(self.origin)}, allowed is a mapping")
+        object.__setattr__(self, "origin", _plain(self.origin, "origin"))
 
     def to_json(self) -> str:
         """One line of JSON, keys in a fixed order."""
@@ -70,7 +81,7 @@ class Header:
         try:
             fields = json.loads(text)
             version = fields.pop("version")
-        except (ValueError, KeyError, AttributeError, TypeError) as error:
+        except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
             raise RecnmpError(f"{source}: its description is damaged: {error}") from error
         if version != VERSION:
             raise RecnmpError(
@@ -79,7 +90,38 @@ class Header:
         try:
             tables = tuple(Table(**table) for table in fields.pop("tables"))
             return Header(tables=tables, **fields)
-        except TypeError as error:
+        except (TypeError, KeyError) as error:
             raise RecnmpError(f"{source}: its description is damaged: {error}") from error
         except RecnmpError as error:
             raise RecnmpError(f"{source}: {error}") from error
+
+
+def check_sizes(sizes: Iterable[object]) -> tuple[int, ...]:
+    """Samples of each batch as plain numbers. Raises RecnmpError, naming the batch, on others."""
+    checked = []
+    for batch, size in enumerate(sizes):
+        number = as_whole(size)
+        if number is None or not 0 <= number <= LARGEST_BATCH:
+            raise RecnmpError(
+                f"batch {batch}: batch size is {shown(size)}, allowed are whole numbers 0..2^31-1"
+            )
+        checked.append(number)
+    return tuple(checked)
+
+
+def _plain(value: Any, place: str) -> Any:
+    """The value as JSON has it: mappings, lists, texts, numbers, true, false, null."""
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, np.generic | np.ndarray) and value.dtype.kind in "biufU":
+        return value.tolist()
+    if isinstance(value, Mapping):
+        odd = [key for key in value if not isinstance(key, str)]
+        if odd:
+            raise RecnmpError(f"{place}: key {shown(odd[0])}, allowed are texts")
+        return {key: _plain(item, f"{place}[{key!r}]") for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item, f"{place}[{at}]") for at, item in enumerate(value)]
+    raise RecnmpError(
+        f"{place} is {shown(value)}, allowed is what JSON can hold: numbers, texts, lists, mappings"
+    )

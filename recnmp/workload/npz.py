@@ -16,8 +16,9 @@ import numpy as np
 
 from ..errors import RecnmpError
 from .batch import Batch, Piece, pieces_of
-from .checks import as_ids, as_offsets, as_weights
 from .header import Header
+from .numbers import as_ids, as_weights
+from .offsets import Layout, as_offsets
 
 
 def write(path: Path, header: Header, pieces: Iterable[Piece]) -> None:
@@ -38,14 +39,23 @@ def write(path: Path, header: Header, pieces: Iterable[Piece]) -> None:
 
 
 def read_arrays(path: Path) -> dict[str, Any]:
-    """All arrays of any `.npz`, by name. Raises RecnmpError if it is truncated, damaged or holds objects."""
+    """All arrays of any `.npz`, by name. Raises RecnmpError if it is damaged or holds anything else."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+    except (NotImplementedError, RuntimeError) as error:
+        raise RecnmpError(f"{path}: is packed in a way that cannot be read: {error}") from error
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, KeyError) as error:
         raise RecnmpError(f"{path}: is a truncated or damaged .npz file: {error}") from error
-    except (ValueError, AttributeError) as error:
-        raise RecnmpError(f"{path}: holds what is not a plain array: {error}") from error
+    except MemoryError:
+        raise
+    except Exception as error:  # NumPy reads an array's head as Python: a damaged one raises what that raises
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise RecnmpError(f"{path}: holds what is not a plain array: {reason}") from error
+    for name, array in arrays.items():
+        if not isinstance(array, np.ndarray):  # NumPy gives other members of a zip file as bytes
+            raise RecnmpError(f"{path}: is a zip file, but its member {name!r} is not an array: no .npz")
+    return arrays
 
 
 def read_header(path: Path, arrays: dict[str, Any]) -> Header:
@@ -67,8 +77,8 @@ def pieces_from_arrays(path: Path, header: Header, arrays: dict[str, Any]) -> It
     indices = as_ids(arrays["indices"], source)
     if len(indices) != header.lookups:
         raise RecnmpError(f"{path}: has {len(indices)} lookups, {header.lookups} announced")
-    bags = sum(header.batch_sizes) * len(header.tables)
-    offsets = as_offsets(arrays["offsets"], bags, len(indices), source)
+    layout = Layout(tuple(table.name for table in header.tables), header.batch_sizes)
+    offsets = as_offsets(arrays["offsets"], len(indices), source, layout)
     weights = as_weights(arrays["weights"], len(indices), source) if header.weighted else None
     for batch in batches_from_arrays(indices, offsets, weights, header.batch_sizes, len(header.tables)):
         yield from pieces_of(batch)

@@ -1,12 +1,15 @@
 """Traces as Parquet: one row a bag, sorted by batch, table and sample.
 
 Columns: batch int32, table int32, sample int32, indices large_list<int64>, weights large_list<float32> (only
-if the trace is weighted). The header is JSON under the key `recnmp` of the file's metadata. Row groups hold
-at most 8 M lookups, so that both ends can stream.
+if the trace is weighted). The header is JSON under the key `recnmp` of the file's metadata, its CRC-32 (decimal)
+under `recnmp-crc32`, which need not be there; pages have checksums. Row groups hold at most 2 M lookups, so that
+both ends can stream.
 """
 
 from __future__ import annotations
 
+import os
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +22,7 @@ from ..errors import RecnmpError
 from .batch import PIECE_BAGS, PIECE_LOOKUPS, Float32, Int64, Piece
 from .header import Header
 
-KEY = b"recnmp"
+KEY, CHECK = b"recnmp", b"recnmp-crc32"
 
 
 def _schema(weighted: bool) -> Any:
@@ -34,7 +37,12 @@ def write(path: Path, header: Header, pieces: Iterable[Piece]) -> None:
     """Write pieces, given in stored order, as one file; memory holds one row group at a time."""
     schema = _schema(header.weighted)
     words = ["batch", "table", "sample"]
-    with pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=words) as writer:
+    with (
+        path.open("wb") as stream,
+        pq.ParquetWriter(
+            stream, schema, compression="zstd", use_dictionary=words, write_page_checksum=True
+        ) as writer,
+    ):
         group: list[Piece] = []
         lookups = bags = 0
         for piece in pieces:
@@ -45,7 +53,8 @@ def write(path: Path, header: Header, pieces: Iterable[Piece]) -> None:
             group.append(piece)
         if any(len(piece.lengths) for piece in group):
             _write_group(writer, schema, group)
-        writer.add_key_value_metadata({KEY: header.to_json().encode()})
+        text = header.to_json().encode()
+        writer.add_key_value_metadata({KEY: text, CHECK: str(zlib.crc32(text)).encode()})
 
 
 def _write_group(writer: Any, schema: Any, pieces: list[Piece]) -> None:
@@ -73,7 +82,15 @@ def _gathered(arrays: list[Any]) -> Any:
 def open_parquet(path: Path) -> Any:
     """The file opened by pyarrow. Raises RecnmpError on a truncated or damaged one."""
     try:
-        return pq.ParquetFile(path)
+        os.fspath(path).encode()
+    except UnicodeEncodeError:  # a name that is no UTF-8: pyarrow takes the open file
+        return _opened(path, path.open("rb"))
+    return _opened(path, path)
+
+
+def _opened(path: Path, file: Any) -> Any:
+    try:
+        return pq.ParquetFile(file, page_checksum_verification=True)
     except (pa.ArrowException, OSError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise RecnmpError(f"{path}: is a truncated or damaged Parquet file: {reason}") from error
@@ -87,6 +104,9 @@ def read_header(path: Path) -> Header:
             raise RecnmpError(
                 f"{path}: is Parquet, but not a recnmp trace: turn it into one with `recnmp trace import`"
             )
+        check = (file.metadata.metadata or {}).get(CHECK)
+        if check is not None and check != str(zlib.crc32(text)).encode():
+            raise RecnmpError(f"{path}: its description is damaged: its checksum differs")
         header = Header.from_json(text.decode(errors="replace"), str(path))
         wanted = _schema(header.weighted)
         for field in wanted:
@@ -144,7 +164,7 @@ class _Cursor:
                     f"{self.path}: row {self.row + at}: {weight_lengths[at]} weights "
                     f"for {lengths[at]} lookups"
                 )
-        places = [table[name].to_numpy().astype(np.int64) for name in ("batch", "table", "sample")]
+        places = [self._numbers(table[name], name) for name in ("batch", "table", "sample")]
         ends = np.zeros(len(lengths) + 1, dtype=np.int64)
         np.cumsum(lengths, out=ends[1:])
         done = 0
@@ -177,14 +197,26 @@ class _Cursor:
     def _bags(self) -> int:
         return sum(self.header.batch_sizes) * len(self.header.tables)
 
+    def _numbers(self, column: Any, name: str) -> Int64:
+        array = column.combine_chunks()
+        if array.null_count:
+            raise RecnmpError(f"{self.path}: row {self.row + _first_null(array)}: {name} is missing")
+        numbers: Int64 = array.to_numpy().astype(np.int64)
+        return numbers
+
     def _lists(self, column: Any, name: str) -> tuple[Int64, Any]:
         array = column.combine_chunks()
         values = array.flatten()
-        if array.null_count or values.null_count:
-            raise RecnmpError(
-                f"{self.path}: column {name!r} holds nulls near row {self.row}, allowed are none"
-            )
-        return array.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64), values.to_numpy()
+        lengths: Int64 = array.value_lengths().fill_null(0).to_numpy().astype(np.int64)
+        if array.null_count:
+            at = self.row + _first_null(array)
+            raise RecnmpError(f"{self.path}: row {at}: {name} holds nulls: no list, allowed is an empty one")
+        if values.null_count:
+            ends, at = np.cumsum(lengths), _first_null(values)
+            row = int(np.searchsorted(ends, at, side="right"))
+            place = f"row {self.row + row}, position {at - int(ends[row] - lengths[row])}"
+            raise RecnmpError(f"{self.path}: {place}: {name} holds nulls, allowed are none")
+        return lengths, values.to_numpy()
 
     def _check_places(self, places: list[Int64], size: int) -> None:
         bag = self.bag + np.arange(len(places[0]))
@@ -197,3 +229,7 @@ class _Cursor:
                     f"{self.path}: row {self.row + at}: {name} is {found[at]}, expected is {want[at]} "
                     "(one row a bag, sorted by batch, table, sample)"
                 )
+
+
+def _first_null(array: Any) -> int:
+    return int(np.argmax(array.is_null().to_numpy(zero_copy_only=False)))

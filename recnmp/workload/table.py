@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
 from ..errors import RecnmpError
+from .numbers import as_whole, shown
 
 # dtype -> (bits an element, bytes of scale and bias a row). The quantised layouts are Caffe2's and PyTorch's
 # row-wise ones: int8 elements then fp32 scale and bias; int4 two to a byte then fp16 scale and bias.
@@ -35,16 +35,13 @@ class Table:
             raise RecnmpError(f"a table's name must be a text of at least one character, not {self.name!r}")
         for field in ("rows", "dim"):
             value = getattr(self, field)
-            try:
-                number = operator.index(value)
-            except TypeError:
-                number = 0
-            if isinstance(value, bool) or not 1 <= number <= _LARGEST:
+            number = as_whole(value)
+            if number is None or not 1 <= number <= _LARGEST:
                 raise RecnmpError(
-                    f"table {self.name!r}: {field} is {value!r}, allowed are whole numbers 1..2^63-1"
+                    f"table {self.name!r}: {field} is {shown(value)}, allowed are whole numbers 1..2^63-1"
                 )
             object.__setattr__(self, field, number)
-        if self.dtype not in _LAYOUTS:
+        if not isinstance(self.dtype, str) or self.dtype not in _LAYOUTS:
             near = get_close_matches(str(self.dtype), DTYPES, 1, 0.3)
             hint = f" (did you mean {near[0]}?)" if near else ""
             raise RecnmpError(
@@ -58,11 +55,16 @@ class Table:
         return (self.dim * bits + 7) // 8 + extra
 
 
-def check_tables(tables: Sequence[Table]) -> tuple[Table, ...]:
-    """The tables as a tuple. Raises RecnmpError if a name occurs twice."""
+def check_tables(tables: Iterable[Table]) -> tuple[Table, ...]:
+    """The tables as a tuple. Raises RecnmpError if a name occurs twice, or on what is no Table."""
+    if isinstance(tables, Table) or not isinstance(tables, Iterable):
+        raise RecnmpError(f"tables is {shown(tables)}, allowed is a list of Table")
+    tables = tuple(tables)
     seen: dict[str, int] = {}
     for position, table in enumerate(tables):
+        if not isinstance(table, Table):
+            raise RecnmpError(f"table {position} is {shown(table)}, allowed is a Table")
         if table.name in seen:
             raise RecnmpError(f"tables {seen[table.name]} and {position} have the same name {table.name!r}")
         seen[table.name] = position
-    return tuple(tables)
+    return tables

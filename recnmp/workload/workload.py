@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,13 @@ import numpy.typing as npt
 from ..errors import RecnmpError
 from . import npz, parquet
 from .batch import Batch, Piece, join, pieces_of
-from .checks import Repair, RepairCounts, as_ids, as_offsets, as_weights, check_piece, offsets_from_lengths
-from .header import Header
+from .checks import Repair, RepairCounts, as_repair, check_piece
+from .header import LARGEST_BATCH, Header, check_sizes
+from .numbers import as_ids, as_weights, as_whole, shown
+from .offsets import Layout, as_offsets, offsets_from_lengths
 from .replacing import replacing
 from .sniff import sniff
-from .table import Table
+from .table import Table, check_tables
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +73,7 @@ class Workload:
         return self.header.lookups
 
     def pieces(self) -> Iterator[Piece]:
-        """The trace in stored order, at most 8 M lookups at a time (or one bag): memory stays flat."""
+        """The trace in stored order, at most 2 M lookups at a time (or one bag): memory stays flat."""
         return self.source()
 
     def batches(self) -> Iterator[Batch]:
@@ -146,19 +148,18 @@ class Workload:
         kinds = {batch.weights is not None for batch in batches}
         if len(kinds) > 1:
             raise RecnmpError(f"{name}: some batches have weights and others not")
-        counts = RepairCounts()
+        repairing, counts = as_repair(repair), RepairCounts()
         sizes = tuple(batch.batch_size for batch in batches)
-        header = Header(tuple(tables), sizes, 0, order, mode, kinds == {True}, origin or {})
+        header = Header(check_tables(tables), sizes, 0, order, mode, kinds == {True}, origin or {})
+        names = tuple(table.name for table in header.tables)
         held: list[Piece] = []
-        for number, batch in enumerate(batches):
+        for number, (batch, size) in enumerate(zip(batches, header.batch_sizes, strict=True)):
             where = f"{name}: batch {number}"
             indices = as_ids(batch.indices, where)
-            offsets = as_offsets(batch.offsets, batch.batch_size * len(header.tables), len(indices), where)
+            offsets = as_offsets(batch.offsets, len(indices), where, Layout(names, (size,), None))
             weights = None if batch.weights is None else as_weights(batch.weights, len(indices), where)
-            for piece in pieces_of(
-                Batch(number, batch.batch_size, _frozen(indices), offsets, _frozen(weights))
-            ):
-                held.append(check_piece(piece, header.tables, repair or Repair(), counts, name, mode))
+            for piece in pieces_of(Batch(number, size, _frozen(indices), offsets, _frozen(weights))):
+                held.append(check_piece(piece, header.tables, repairing, counts, name, mode))
         header = replace(header, lookups=sum(len(piece.indices) for piece in held))
         return Workload(header, lambda: iter(held), counts)
 
@@ -186,17 +187,18 @@ class Workload:
         Raises RecnmpError, naming `name`, table, batch, bag, position, value and allowed range, on any array
         that contradicts the form, ids out of range (unless repaired), float ids, and weights with mode mean.
         """
-        tables = tuple(tables)
+        tables = check_tables(tables)
+        each = _batch_size(batch_size, name)
+        layout = Layout(tuple(table.name for table in tables), each)
         ids = as_ids(indices, name)
         if (offsets is None) == (lengths is None):
             raise RecnmpError(f"{name}: give either offsets or lengths")
-        bags = _expected_bags(batch_size, len(tables))
         if lengths is not None:
-            bounds = offsets_from_lengths(lengths, bags, len(ids), name)
+            bounds = offsets_from_lengths(lengths, len(ids), name, layout)
         else:
             assert offsets is not None
-            bounds = as_offsets(offsets, bags, len(ids), name)
-        sizes = _batch_sizes(batch_size, len(bounds) - 1, len(tables), name)
+            bounds = as_offsets(offsets, len(ids), name, layout)
+        sizes = _batch_sizes(each, len(bounds) - 1, len(tables))
         factors = None if weights is None else as_weights(weights, len(ids), name)
         batches = list(npz.batches_from_arrays(ids, bounds, factors, sizes, len(tables)))
         if weights is not None and mode == "mean":
@@ -236,28 +238,28 @@ def _frozen(array: Any) -> Any:
     return view
 
 
-def _expected_bags(batch_size: int | Sequence[int] | None, n_tables: int) -> int | None:
-    if batch_size is None or isinstance(batch_size, int):
+def _batch_size(given: object, name: str) -> int | tuple[int, ...] | None:
+    """What `from_arrays` was told, in plain numbers. Raises RecnmpError on what is no size of batches."""
+    if given is None:
         return None
-    return sum(batch_size) * n_tables
+    number = as_whole(given)
+    listed = isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping)
+    if number is None and listed and np.ndim(given) == 1:  # type: ignore[arg-type]
+        try:
+            return check_sizes(given)  # type: ignore[arg-type]
+        except RecnmpError as error:
+            raise RecnmpError(f"{name}: {error}") from error
+    if number is None or not 1 <= number <= LARGEST_BATCH:
+        raise RecnmpError(
+            f"{name}: batch size is {shown(given)}, allowed are whole numbers 1..2^31-1, or a list, one a batch"
+        )
+    return number
 
 
-def _batch_sizes(
-    batch_size: int | Sequence[int] | None, bags: int, n_tables: int, name: str
-) -> tuple[int, ...]:
-    if batch_size is not None and not isinstance(batch_size, int):
-        return tuple(map(int, batch_size))
+def _batch_sizes(each: int | tuple[int, ...] | None, bags: int, n_tables: int) -> tuple[int, ...]:
+    """Samples of each batch; the number of bags fits."""
+    if isinstance(each, tuple):
+        return each
     if bags == 0:
         return ()
-    if n_tables == 0:
-        raise RecnmpError(f"{name}: {bags} bags but no tables")
-    if batch_size is not None and batch_size < 1:
-        raise RecnmpError(f"{name}: batch size is {batch_size}, allowed is 1 and up")
-    a_batch = n_tables * batch_size if batch_size else n_tables
-    if bags % a_batch:
-        what = f"T*B = {n_tables}*{batch_size}" if batch_size else f"T = {n_tables}"
-        raise RecnmpError(
-            f"{name}: {bags} bags ({bags + 1} offsets), allowed is T*B+1 offsets: "
-            f"a multiple of {what}, and one"
-        )
-    return (batch_size,) * (bags // a_batch) if batch_size else (bags // n_tables,)
+    return (bags // n_tables,) if each is None else (each,) * (bags // (n_tables * each))

@@ -1,0 +1,56 @@
+"""What the sub-verbs of `recnmp trace` share: numbers read from words, progress, saving, a trace in a phrase."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+    from tqdm import tqdm
+
+    from ..workload import Workload
+
+
+def whole(lowest: int) -> Callable[[str], int]:
+    """A parser of whole numbers, `_` and the suffixes k, M and G allowed, from `lowest` on."""
+
+    def parse(text: str) -> int:
+        factor = {"k": 1000, "M": 1000_000, "G": 1000_000_000}.get(text[-1:], 1)
+        try:
+            number = int(text[:-1] if factor > 1 else text) * factor
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+        if number < lowest:
+            raise argparse.ArgumentTypeError(f"{text!r} is below {lowest}")
+        if number >= 1 << 63:
+            raise argparse.ArgumentTypeError(f"{text!r} is beyond 2^63-1")
+        return number
+
+    return parse
+
+
+def watching(total: int, what: str) -> tqdm[NoReturn]:
+    """Progress with rate and time left, on a terminal only."""
+    from tqdm import tqdm
+
+    return tqdm(total=total, desc=what, unit=" lookups", unit_scale=True, disable=None, leave=False)
+
+
+def save(workload: Workload, path: str) -> None:
+    """Write a trace, with progress."""
+    with watching(workload.lookups, "writing") as bar:
+        workload.save(path, bar.update)
+
+
+def shape(workload: Workload) -> str:
+    """Counts and order of a trace, one phrase."""
+    counts = (
+        (workload.lookups, "lookup", "lookups"),
+        (len(workload.tables), "table", "tables"),
+        (workload.n_batches, "batch", "batches"),
+    )
+    words = [f"{count:,} {one if count == 1 else many}" for count, one, many in counts]
+    return ", ".join([*words, f"{workload.order} by {workload.order}"])
