@@ -186,11 +186,8 @@ class _Run:
             raise RecnmpError(
                 f"warmup = {warmup}: at least 0, and one of the {workload.n_batches} batches must be left"
             )
-        if config.kind == "nmp" and workload.mode != "sum":
-            raise RecnmpError(
-                f"system {config.name}: poolings of mode {workload.mode} are not made near memory yet, only sums "
-                "and weighted sums"
-            )
+        if config.kind == "nmp":
+            _check_near_memory(config, workload)
         self.config = config
         self._workload = workload
         self._warmup = warmup
@@ -270,3 +267,16 @@ class _Run:
         if batch.n_tables:
             per_table = np.diff(batch.offsets[:: batch.batch_size])
             self._useful_bytes += int(per_table @ self._row_bytes)
+
+
+def _check_near_memory(config: SystemConfig, workload: Workload) -> None:
+    """Raise RecnmpError for what no setting could make summable, before placement gives advice."""
+    from .host import check_table
+
+    if workload.mode != "sum":
+        raise RecnmpError(
+            f"system {config.name}: poolings of mode {workload.mode} are not made near memory yet, only sums "
+            "and weighted sums"
+        )
+    for table in workload.tables:
+        check_table(table)
