@@ -244,7 +244,10 @@ def test_the_signals_of_ctrl_c_and_kill_end_a_run(number: int, code: int, word: 
     assert child.stdout is not None
     child.stdout.readline()
     os.kill(child.pid, number)
-    _, said = child.communicate(timeout=30)
+    try:
+        _, said = child.communicate(timeout=30)
+    finally:
+        child.kill()
     assert child.returncode == code
     assert said == f"recnmp: {word}, nothing was left half written\n".encode()
 

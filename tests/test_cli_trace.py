@@ -348,7 +348,10 @@ def test_ctrl_c_while_generating_leaves_nothing(tmp_path: Path) -> None:
             break
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    _, complaint = process.communicate(timeout=60)
+    try:
+        _, complaint = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert process.returncode == 130
     assert complaint == "recnmp: interrupted, nothing was left half written\n"
     assert list(tmp_path.iterdir()) == []
