@@ -60,7 +60,7 @@ def _draw_curve(axes: Axes, info: Mapping[str, Any]) -> None:
         if shares:
             xs, ys = zip(*shares, strict=True)
             axes.plot(xs, ys, mark, color=color, label=label, markersize=4, linewidth=1.6)
-            axes.legend(loc="upper left", frameon=False)
+            axes.legend(loc="best", frameon=False)
     names = [size_text(entry["cache_bytes"]) for entry in entries]
     axes.set_xticks(list(places), names, rotation=60, ha="right", rotation_mode="anchor")
     axes.set_ylim(0, 100)
@@ -83,7 +83,7 @@ def _draw_histogram(axes: Axes, info: Mapping[str, Any]) -> None:
     axes.set_xlabel("accesses of a row in the trace")
     axes.set_ylabel("share, %")
     axes.set_ylim(0, 100)
-    axes.legend(loc="upper right", frameon=False)
+    axes.legend(loc="best", frameon=False)
     axes.grid(alpha=0.3, axis="y")
 
 
