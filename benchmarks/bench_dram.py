@@ -1,17 +1,17 @@
 """Speed of the exact host channel: requests a second of `replay_dram`, one channel, one thread, no log.
 
-`python benchmarks/bench_dram.py` prints a table; `rows()` gives it to benchmarks/run.py.
+`python benchmarks/run.py dram` prints the table.
 """
 
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from stopwatch import quickest
 
 from recnmp import replay_dram
 from recnmp.config.dram import ChannelConfig, channel_preset
@@ -22,7 +22,7 @@ from slow_twin import SlowChannel
 
 REQUESTS = 500_000
 TWIN_REQUESTS = 1500
-REPEATS = 5  # the best is taken: others may be using the machine
+REPEATS = 5
 
 
 def reads(config: ChannelConfig, n: int, kind: str) -> npt.NDArray[np.int64]:
@@ -52,23 +52,15 @@ def reads(config: ChannelConfig, n: int, kind: str) -> npt.NDArray[np.int64]:
     return requests
 
 
-def seconds(run: Any, repeats: int = REPEATS) -> float:
-    """Wall time of the quickest of several calls."""
-    best = float("inf")
-    for _ in range(repeats):
-        begin = time.perf_counter()
-        run()
-        best = min(best, time.perf_counter() - begin)
-    return best
-
-
 def rows() -> list[dict[str, Any]]:
     """Measured figures: name, value, unit, note."""
     out: list[dict[str, Any]] = []
     for kind, ranks in (("random", 2), ("random", 1), ("random", 8), ("stream", 2), ("mixed", 2)):
         config = channel_preset(f"ddr4-2400-{ranks}rank")
         requests = reads(config, REQUESTS, kind)
-        rate = REQUESTS / seconds(lambda requests=requests, config=config: replay_dram(requests, config))
+        rate = REQUESTS / quickest(
+            lambda requests=requests, config=config: replay_dram(requests, config), REPEATS
+        )
         what = "reads" if kind != "mixed" else "reads and 30 % writes"
         note = f"{REQUESTS} {kind} 64-byte {what}, queue 32, whole call with checks"
         out.append(
@@ -76,20 +68,10 @@ def rows() -> list[dict[str, Any]]:
         )
         if (kind, ranks) == ("random", 2):
             few = requests[:TWIN_REQUESTS].tolist()
-            slow = TWIN_REQUESTS / seconds(lambda few=few, config=config: SlowChannel(config).run(few), 2)
+            slow = TWIN_REQUESTS / quickest(lambda few=few, config=config: SlowChannel(config).run(few), 2)
             note = f"{TWIN_REQUESTS} of the same requests, plain interpreter of the rules, for tests only"
             out.append(
                 {"name": "slow twin, random, 2 rank", "value": slow / 1e6, "unit": "M/s", "note": note}
             )
             out.append({"name": "host channel / slow twin", "value": rate / slow, "unit": "x", "note": ""})
     return out
-
-
-def main() -> None:
-    """Print the table."""
-    for row in rows():
-        print(f"{row['name']:<32} {row['value']:>10.4g} {row['unit']:<4} {row['note']}")
-
-
-if __name__ == "__main__":
-    main()

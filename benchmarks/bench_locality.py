@@ -1,12 +1,11 @@
 """How fast a trace is described: exact LRU stack distances, counts, the whole of `trace info`."""
 
-import time
 from collections import OrderedDict
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from recnmp.traces.generate import Recipe, generate
+from stopwatch import quickest
 
 from recnmp.kernels.locality import LruStack
 from recnmp.locality import count_rows, describe
@@ -14,15 +13,6 @@ from recnmp.workload import Workload
 
 ACCESSES = 2_000_000
 CAPACITIES = 2 ** np.arange(7, 21)
-
-
-def _seconds(work: Callable[[], object], repeats: int = 3) -> float:
-    best = float("inf")
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        best = min(best, time.perf_counter() - start)
-    return best
 
 
 def _curve(rows: np.ndarray, touched: int) -> None:
@@ -51,22 +41,22 @@ def rows() -> list[dict[str, Any]]:
     for name, ids in (("uniform", even), ("skewed", skewed)):
         _, numbers = np.unique(ids, return_inverse=True)
         touched = int(numbers.max()) + 1
-        took = _seconds(lambda numbers=numbers, touched=touched: _curve(numbers, touched))  # type: ignore[misc]
+        took = quickest(lambda numbers=numbers, touched=touched: _curve(numbers, touched))  # type: ignore[misc]
         note = f"all sizes at once, {touched:,} rows touched, one thread"
         result.append(_row(f"exact LRU hit curve, {name}", ACCESSES / took / 1e6, "M accesses/s", note))
     listed = skewed[: ACCESSES // 8].tolist()
-    took = _seconds(lambda: _dictionary_cache(listed, 2048), 1)
+    took = quickest(lambda: _dictionary_cache(listed, 2048), 1)
     result.append(
         _row("OrderedDict cache, skewed", len(listed) / took / 1e6, "M accesses/s", "a single size")
     )
     made = generate(Recipe("2021-x16", batches=6))
     pieces = list(made.pieces())
     held = Workload(made.header, lambda: iter(pieces))
-    took = _seconds(lambda: count_rows(held))
+    took = quickest(lambda: count_rows(held))
     result.append(
         _row("count rows", held.lookups / took / 1e6, "M lookups/s", "2021-x16, 8 tables x 1 M rows")
     )
-    took = _seconds(lambda: describe(held))
+    took = quickest(lambda: describe(held))
     note = "2021-x16, real and shuffled curve"
     result.append(_row("trace info", held.lookups / took / 1e6, "M lookups/s", note))
     return result
@@ -74,8 +64,3 @@ def rows() -> list[dict[str, Any]]:
 
 def _row(name: str, value: float, unit: str, note: str) -> dict[str, Any]:
     return {"name": name, "value": round(value, 2), "unit": unit, "note": note}
-
-
-if __name__ == "__main__":
-    for row in rows():
-        print(f"{row['name']:32} {row['value']:8} {row['unit']:14} {row['note']}")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-
 import numpy as np
+from stopwatch import quickest
 
 from recnmp.config.system import SystemConfig
 from recnmp.host import PacketBuilder
@@ -14,7 +12,6 @@ from recnmp.placement import Placement
 from recnmp.workload import Batch, Table, Workload
 
 TABLES, SAMPLES, POOLING, ROWS = 8, 256, 80, 1_000_000
-REPEATS = 3
 
 
 def batch_of(dim: int) -> tuple[Batch, list[Table]]:
@@ -28,16 +25,6 @@ def batch_of(dim: int) -> tuple[Batch, list[Table]]:
     return next(iter(workload.batches())), tables
 
 
-def best(work: Callable[[], object]) -> float:
-    """Shortest wall time of some runs, in seconds."""
-    times = []
-    for _ in range(REPEATS):
-        began = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - began)
-    return min(times)
-
-
 def rows() -> list[dict[str, object]]:
     """Rows of `make bench`."""
     out: list[dict[str, object]] = []
@@ -46,9 +33,9 @@ def rows() -> list[dict[str, object]]:
         config = SystemConfig()
         placement = Placement(config, tables)
         builder = PacketBuilder(tables, placement, 8)
-        building = best(lambda builder=builder, batch=batch: builder.build(batch, "table"))
+        building = quickest(lambda builder=builder, batch=batch: builder.build(batch, "table"))
         stream = PacketBuilder(tables, placement, 8).build(batch, "table").stream
-        running = best(lambda stream=stream, config=config: make_channel(config).run(stream.copy(), 0))
+        running = quickest(lambda stream=stream, config=config: make_channel(config).run(stream.copy(), 0))
         name = f"near memory, {4 * dim}-byte rows, 8 ranks, uniform"
         out.append(
             {
@@ -67,8 +54,3 @@ def rows() -> list[dict[str, object]]:
             }
         )
     return out
-
-
-if __name__ == "__main__":
-    for row in rows():
-        print(f"{row['name']:<60} {row['value']:>8.2f} {row['unit']}  {row['note']}")

@@ -1,23 +1,13 @@
 """How fast traces are drawn, written, read and hashed."""
 
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from recnmp.traces.generate import Recipe, generate
+from stopwatch import quickest
 
 from recnmp.workload import Workload
-
-
-def _seconds(work: Callable[[], object], repeats: int = 2) -> float:
-    best = float("inf")
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        best = min(best, time.perf_counter() - start)
-    return best
 
 
 def _exhaust(workload: Workload) -> None:
@@ -37,27 +27,22 @@ def rows() -> list[dict[str, Any]]:
     }
     for name, recipe in recipes.items():
         made = generate(recipe)
-        took = _seconds(lambda made=made: _exhaust(made))  # type: ignore[misc]
+        took = quickest(lambda made=made: _exhaust(made))  # type: ignore[misc]
         result.append(_row(f"draw {name}", made.lookups / took, "8 tables x 1 M rows, in memory"))
     with tempfile.TemporaryDirectory() as folder:
         for ending in ("parquet", "npz"):
             path = Path(folder) / f"trace.{ending}"
             pieces = list(made.pieces())
             held = Workload(made.header, lambda pieces=pieces: iter(pieces))  # type: ignore[misc]
-            took = _seconds(lambda held=held, path=path: held.save(path))  # type: ignore[misc]
+            took = quickest(lambda held=held, path=path: held.save(path))  # type: ignore[misc]
             size = path.stat().st_size / held.lookups
             result.append(_row(f"write .{ending}", held.lookups / took, f"{size:.2f} bytes a lookup"))
-            took = _seconds(lambda path=path: _exhaust(Workload.load(path)))  # type: ignore[misc]
+            took = quickest(lambda path=path: _exhaust(Workload.load(path)))  # type: ignore[misc]
             result.append(_row(f"read and check .{ending}", held.lookups / took, ""))
-        took = _seconds(held.content_hash)
+        took = quickest(held.content_hash)
         result.append(_row("content hash", held.lookups / took, "SHA-256"))
     return result
 
 
 def _row(name: str, rate: float, note: str) -> dict[str, Any]:
     return {"name": name, "value": round(rate / 1e6, 2), "unit": "M lookups/s", "note": note}
-
-
-if __name__ == "__main__":
-    for row in rows():
-        print(f"{row['name']:32} {row['value']:8} {row['unit']:14} {row['note']}")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from recnmp.rtl.wires import join, split
 
 from recnmp import RecnmpError, isa
+from recnmp.config.system import ADDRESS_LIMITS, TAGS, SystemConfig
 
 LAYOUTS = (isa.INSTRUCTION, isa.ADDRESS, isa.CONFIG_ADDRESS)
 
@@ -103,3 +104,13 @@ def test_wires_of_another_width() -> None:
     fields = {f.name: pyrtl.Input(f.bits + (f.name == "row"), f"in_{f.name}") for f in isa.ADDRESS.fields}
     with pytest.raises(ValueError, match="row has 18 bits, not 19"):
         join(isa.ADDRESS, fields)
+
+
+def test_configuration_agrees_with_the_layout() -> None:
+    """What configuration says of the instruction (it may import nothing) is what the layout has."""
+    energy = SystemConfig().energy
+    assert (energy.instruction_bits, energy.offset_instruction_bits) == (isa.BITS_ALIGNED, isa.BITS_PACKED)
+    assert isa.TAGS == TAGS == 1 << next(f.bits for f in isa.INSTRUCTION.fields if f.name == "psum_tag")
+    widths = {field.name: 1 << field.bits for field in isa.ADDRESS.fields}
+    names = ("rank", "bankgroup", "bank", "row", "column")
+    assert [*ADDRESS_LIMITS.values()] == [widths[name] for name in names]
