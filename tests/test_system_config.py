@@ -319,3 +319,26 @@ def test_every_rank_refreshes_within_one_interval(memory: str, most: int) -> Non
     for clocks in (most + 1, 99999999999, (1 << 63) - 1):
         with pytest.raises(RecnmpError, match=rf"refresh\.stagger = {clocks}: 0 to {most} with"):
             staggered(clocks)
+
+
+def test_every_number_of_the_host_reaches_its_channel() -> None:
+    config = SystemConfig.model_validate(
+        {
+            "kind": "host",
+            "name": "host",
+            "dram": {
+                "timing": "DDR4_3200AA",
+                "organisation": "DDR4_4Gb_x16",
+                "rule_set": "ramulator-2.1",
+                "overrides": {"nFAW": 77},
+            },
+            "memory": {"dimms": 1, "ranks_per_dimm": 4},
+            "host": {"read_queue": 5, "write_queue": 6, "outstanding": 7},
+            "refresh": {"enabled": False},
+        }
+    )
+    channel = config.channel_config()
+    assert (channel.read_queue, channel.write_queue, channel.outstanding, channel.ranks) == (5, 6, 7, 4)
+    assert (channel.rule_set, channel.refresh) == ("ramulator-2.1", False)
+    assert (channel.timing.rate, channel.timing.nFAW) == (3200, 77)
+    assert (channel.organisation.density_mb, channel.organisation.dq) == (4096, 16)
