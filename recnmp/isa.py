@@ -118,12 +118,15 @@ INSTRUCTION = Layout(
     ),
 )
 
+# Element types by code (D9). int8 and int4 are unsigned: x = scale * q + bias.
+DTYPES = ("fp32", "fp16", "int8", "int4")
+
 # What CONFIG carries in the address field.
 CONFIG_ADDRESS = Layout(
     "config",
     (
         Field("tag_group", 4, "group of PsumTags that the packet uses"),
-        Field("dtype", 3, "element type: 0 fp32"),
+        Field("dtype", 3, "element type, by its place in DTYPES"),
         Field("layout", 3, "row layout: 0 elements alone"),
         Field("weighted", 1, "1: multiply by the weight"),
         Field("unused", 21, "0"),

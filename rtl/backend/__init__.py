@@ -1,0 +1,1 @@
+"""PyRTL blocks made fast: Block -> C -> shared object -> Cython."""

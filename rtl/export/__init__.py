@@ -1,0 +1,1 @@
+"""The circuits as Verilog, with testbench and recorded vectors."""

@@ -1,0 +1,1 @@
+"""Named faults of the circuits: each a patch that the checks must find."""

@@ -1,0 +1,1 @@
+"""IEEE 754 binary32 units (D10)."""

@@ -1,0 +1,1 @@
+"""A kernel and its circuit, clock by clock."""
