@@ -17,7 +17,7 @@ from . import __version__
 from .config.system import BURST_BYTES, SystemConfig
 from .energy import energy_pj, what_counts
 from .errors import RecnmpError
-from .stats import ceilings, latency, total, with_totals
+from .stats import ceilings, latency, llc_hit_rate, total, with_totals
 from .workload import Workload, replacing
 
 SCHEMA = "recnmp.result/1"
@@ -121,6 +121,7 @@ class Result:
                 name: {"clocks": least, "speedup": _ratio(self.baseline_clocks, least)}
                 for name, least in bounds.items()
             },
+            "llc_hit_rate": llc_hit_rate(self.counters),
             "counters": with_totals(self.counters),
             "sums_sha256": self.sums_sha256,
         }
