@@ -103,7 +103,7 @@ def _last_level(run: Mapping[str, Any]) -> str:
     host = run["config"]["host"]
     if run["kind"] != "host" or not host["llc_bytes"]:
         return ""
-    return f"last-level cache of {_size(host['llc_bytes'])}, {host['llc_ways']} ways, {host['llc_policy']}"
+    return f"last-level cache of {_size(host['llc_bytes'])}, {_counted(host['llc_ways'], 'way')}, {host['llc_policy']}"
 
 
 def _size(count: int) -> str:
