@@ -120,9 +120,8 @@ class AddressMap:
                 for part, column in zip(_COLUMNS, columns, strict=True)
             }
             if self._hashed:
-                self._hash(
-                    part_of, True
-                )  # rows and columns, which it reads, are as they were: it undoes itself
+                # it reads rows and columns, which are as they were: done again, it is undone
+                self._hash(part_of, True)
             number = lines[start : start + _CHUNK]
             for part in reversed(self._low_first):
                 number *= self.sizes[part]

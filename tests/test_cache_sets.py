@@ -70,6 +70,8 @@ def test_all_ways_pending_leave_no_victim() -> None:
         assert cache.victim(1) == 2
         cache.fill(1, 2, 99, True)
         assert cache.victim(1) is None
+        cache.fill(1, 3, 98)  # not awaited any more
+        assert cache.victim(1) == 3
 
 
 @given(st.integers(1, 16), st.integers(0, 2**32), st.integers(1, 300))

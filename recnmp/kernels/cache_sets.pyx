@@ -55,8 +55,8 @@ cdef class CacheSets:
         self.lines = np.full(sets * ways, NO_LINE, np.int64)
         self.pending = np.zeros(sets, np.uint16)
         aged = self.policy in (LRU, FIFO)
-        # at first the lowest way is the oldest: the order in which empty ways are taken
-        self.ages = np.tile(np.arange(ways, dtype=np.uint8)[::-1], sets) if aged else np.zeros(0, np.uint8)
+        # any permutation would do: each way is filled before its age counts
+        self.ages = np.tile(np.arange(ways, dtype=np.uint8), sets) if aged else np.zeros(0, np.uint8)
         self.trees = np.zeros(sets if self.policy == TREE_PLRU else 0, np.uint16)
         self.lfsr = <uint32_t>seed
 
