@@ -94,7 +94,7 @@ def test_distinct_lines_never_hit_and_as_many_as_fit_stay(policy: str, sets: int
     assert not cache.access(fitting + (sets << 40)).any()
 
 
-# -- policies by hand, on one set of four ways that hold lines 0 to 3
+# -- policies by hand, on one set of four ways that hold lines 0 to 3: the example of docs/caches.md
 
 
 def four(policy: str, *touched: int) -> CacheSets:
@@ -102,6 +102,17 @@ def four(policy: str, *touched: int) -> CacheSets:
     cache.access(np.arange(4))
     cache.access(np.array(touched, np.int64))
     return cache
+
+
+@pytest.mark.parametrize(
+    ("policy", "ways"), [("lru", [0, 1, 1, 3]), ("fifo", [0, 0, 0, 0]), ("tree-plru", [0, 2, 1, 3])]
+)
+def test_the_example_of_the_page(policy: str, ways: list[int]) -> None:
+    pending = four(policy, 0)
+    for way in (2, 1):
+        pending.fill(0, way, 10 + way, True)
+    caches = [four(policy), four(policy, 0), four(policy, 0, 2), pending]
+    assert [cache.victim(0) for cache in caches] == ways
 
 
 def test_lru_and_fifo_by_hand() -> None:

@@ -79,14 +79,14 @@ cdef inline void touch(CacheSets c, int64_t place, int way) noexcept nogil:
 
 cdef inline void fill(CacheSets c, int64_t place, int way, int64_t line, bint pending) noexcept nogil:
     """The way holds `line` from now on, or awaits it."""
-    cdef int bit
+    cdef int _
     c.lines[place * c.ways + way] = line
     if pending:
         c.pending[place] |= 1 << way
     else:
         c.pending[place] &= ~(1 << way)
     if c.policy == RANDOM:
-        for bit in range(8):
+        for _ in range(8):
             c.lfsr = c.lfsr >> 1 ^ (<uint32_t>0x80200003 if c.lfsr & 1 else 0)
     elif c.policy == TREE_PLRU:
         point_away(c, place, way)
