@@ -13,10 +13,11 @@ from shutil import get_terminal_size
 from tqdm import tqdm
 
 from ..progress import Progress
+from ..replacing import replacing
 from ..result import FIGURE_MARK, Comparison, refuse_foreign
 from ..simulate import compare, with_baselines
 from ..values import load_values
-from ..workload import Workload, replacing
+from ..workload import Workload
 from .out_folder import check_folder, folder_made
 from .system_arguments import BASELINE, add_system_arguments, chosen_systems
 
