@@ -3,11 +3,12 @@
 Each stage alone, from its registers to the next ones: exported as Verilog, mapped by yosys and abc onto the OSU
 0.18 um cells (Debian: yosys, qflow-tech-osu018), whose nonlinear delay tables abc reads. No wires, no registers' own
 delay: good for comparing stages, no promise of a clock. Beside it PyRTL's own estimate, in its 130 nm gates and with
-additions that ripple. The script of abc maps for delay; one that first saves area (dc2) turns prefix adders into chains.
+additions that ripple. The script of abc maps for delay; one that first saves area (dc2) makes chains of prefix adders.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 import subprocess
@@ -39,7 +40,7 @@ class Stage:
     nets: int
     cells: int
     delay_ps: float
-    pyrtl_ps: float
+    pyrtl_ps: float  # NaN if it was not asked for
 
 
 def missing() -> str | None:
@@ -119,9 +120,16 @@ def estimated(stage: pyrtl.Block) -> float:
         return float(pyrtl.TimingAnalysis(block=bits).max_length())
 
 
-def measure() -> list[Stage]:
+def measure(estimate: bool = True) -> list[Stage]:
+    """Each stage of each unit; PyRTL's own estimate takes about as long as yosys."""
     return [
-        Stage(hardware.name, number, len(stage.logic), *synthesised(stage), estimated(stage))
+        Stage(
+            hardware.name,
+            number,
+            len(stage.logic),
+            *synthesised(stage),
+            estimated(stage) if estimate else math.nan,
+        )
         for hardware in UNITS
         for number, stage in enumerate(stages(hardware), 1)
     ]

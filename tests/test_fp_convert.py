@@ -63,12 +63,8 @@ def test_fp32_and_fp16_pass_unchanged(circuit: Circuit) -> None:
     bits[0, : len(SPECIAL)] = SPECIAL
     for dtype in (FP32, FP16):
         code = np.full(3000, dtype)
-        assert (
-            difference(
-                run(circuit, bits[0], code, bits[1], bits[2]), expected(bits[0], code, *bits[1:]), bits[0]
-            )
-            is None
-        )
+        got = run(circuit, bits[0], code, bits[1], bits[2])
+        assert difference(got, expected(bits[0], code, *bits[1:]), bits[0]) is None
 
 
 def test_dequantised_with_random_scale_and_bias(circuit: Circuit) -> None:
