@@ -58,15 +58,21 @@ def pairs(bits: np.random.PCG64, count: int, product: bool) -> list[Words]:
     raw = bits.random_raw(near + edge)
     exponent = (raw & np.uint64(0xFF)).astype(np.int64)
     step = (raw >> np.uint64(8) & np.uint64(63)).astype(np.int64) - 32
+    alike = (
+        raw >> np.uint64(20) & np.uint64(3) == 0
+    )  # fractions that differ in few bits: sums that cancel far
     if product:  # exponents whose sum is near that of 1, of the least or of the greatest number
         goal = np.array([127, 0, -23, 255])[(raw >> np.uint64(16) & np.uint64(3)).astype(np.int64)]
         other = goal + 127 - exponent + step // 2
     else:
         exponent[near:] = np.where(step % 2 == 0, exponent % 32, 254 - exponent % 4)[near:]
-        other = exponent + np.where(np.arange(near + edge) < near, step, step // 8)
+        step = np.where(np.arange(near + edge) < near, step, step // 8)
+        other = exponent + np.where(alike, step // 16, step)
     signs = (raw >> np.uint64(32)).astype(np.uint32)
-    a = (signs & 1) << 31 | exponent.astype(np.uint32) << 23 | fractions(bits, near + edge)
-    b = (signs & 2) << 30 | np.clip(other, 0, 255).astype(np.uint32) << 23 | fractions(bits, near + edge)
+    x, y = fractions(bits, near + edge), fractions(bits, near + edge)
+    y = np.where(alike, x ^ y & words(bits, near + edge) & words(bits, near + edge) >> 12, y)
+    a = (signs & 1) << 31 | exponent.astype(np.uint32) << 23 | x
+    b = (signs & 2) << 30 | np.clip(other, 0, 255).astype(np.uint32) << 23 | y
     return [np.concatenate([words(bits, uniform), a]), np.concatenate([words(bits, uniform), b])]
 
 
