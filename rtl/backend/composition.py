@@ -26,15 +26,15 @@ ROW, ALL = -1, -1
 class Part:
     """A module in a composition.
 
-    copies: how many side by side. wake, busy: names of inputs of the module, and of an output ("PORT", or "PART.PORT"
-    of another part): in a clock in which all of them are zero, for all copies, the part is left as it is. That must
-    not be visible: the caller promises it, and `run(skip=False)` shows the truth.
+    copies: how many side by side. wake, busy: names of inputs of the module, and of outputs ("PORT", or "PART.PORT" of
+    another part): in a clock in which all of them are zero, for all copies, the part is left as it is. That must not
+    be visible: the caller promises it, and `run(skip=False)` shows the truth.
     """
 
     module: Module
     copies: int = 1
     wake: tuple[str, ...] = ()
-    busy: str | None = None
+    busy: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -198,8 +198,8 @@ class Composition:
     def _watched(self, number: int) -> list[tuple[int, int, int]] | None:
         part, name = self._parts[number], self._names[number]
         pins = [(0, Pin.of(f"{name}.{port}", self._names, self._parts, False)) for port in part.wake]
-        if part.busy is not None:
-            text = part.busy if part.busy.partition(".")[0] in self._names else f"{name}.{part.busy}"
+        for port in part.busy:
+            text = port if port.partition(".")[0].partition("[")[0] in self._names else f"{name}.{port}"
             pins.append((1, self._source(text)))
         return [
             (kind, pin.part, pin.field.first + k) for kind, pin in pins for k in range(pin.field.columns)
