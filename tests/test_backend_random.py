@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyrtl
 import pytest
@@ -18,10 +16,8 @@ THOROUGH = max(1, settings.default.max_examples // 40)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RECNMP_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield
+def cache(compiled_circuits: object) -> None:
+    """Compiled circuits lie in a folder of the tests."""
 
 
 def ran(module: Module, rows: list[dict[str, int]]) -> list[dict[str, int]]:

@@ -45,6 +45,7 @@ class Module:
     def __init__(
         self, block: pyrtl.Block, inputs: Sequence[str] | None, outputs: Sequence[str] | None
     ) -> None:
+        block.sanity_check()
         drivers = Drivers(block)
         self.layout: Layout = lay_out(block, inputs, outputs)
         self.inputs, self.outputs = self.layout.inputs, self.layout.outputs
@@ -96,7 +97,8 @@ def compile_block(
 
     inputs, outputs: order of the ports, by default by name; outputs may be left out, inputs may not.
     Raises RecnmpError for unknown ports, a memory with two write ports or more than 26 address bits, a ROM without
-    data for some address, a combinational loop, and without a C compiler when the first instance is made.
+    data for some address, and, when the first instance is made, without a C compiler; PyrtlError for a block that
+    PyRTL refuses (loops, wires without a driver).
     """
     return Module(block, inputs, outputs)
 
