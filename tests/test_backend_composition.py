@@ -35,7 +35,7 @@ def feeder(wires: Wires) -> dict[str, pyrtl.WireVector]:
     word = register("word", wires["word"], reset=77)
     back = register("back", wires["back"])
     out = {f"piece{n}": register(f"piece{n}_held", word[8 * n : 8 * n + 20]) for n in range(WORKERS)}
-    return {**out, "go": register("going", wires["go"]), "wide": register("wide_held", word), "echo": back}
+    return {**out, "start": register("going", wires["go"]), "wide": register("wide_held", word), "echo": back}
 
 
 def worker(wires: Wires) -> dict[str, pyrtl.WireVector]:
@@ -78,7 +78,7 @@ def flat() -> pyrtl.Block:
         sums = []
         for number in range(WORKERS):
             with pyrtl.name_scope(f"worker{number}"):
-                done = worker({"go": fed["go"], "piece": fed[f"piece{number}"], "wide": fed["wide"]})
+                done = worker({"go": fed["start"], "piece": fed[f"piece{number}"], "wide": fed["wide"]})
             sums.append(done["sum"])
         back <<= sums[2]
         outputs({"echo": fed["echo"], **{f"sum{n}": wire for n, wire in enumerate(sums)}})
@@ -88,7 +88,7 @@ def flat() -> pyrtl.Block:
 def wiring() -> dict[str, Any]:
     return {
         "wires": {
-            "workers.go": "feeder.go",
+            "workers.go": "feeder.start",
             "workers.wide": "feeder.wide",
             "feeder.back": "workers[2].sum",
             **{f"workers[{n}].piece": f"feeder.piece{n}" for n in range(WORKERS)},
@@ -199,14 +199,14 @@ def through(wires: Wires) -> dict[str, pyrtl.WireVector]:
 
 
 BAD = [
-    ({"workers.piece": "feeder.go"}, "'feeder.go' has 1 bits, workers.piece has 20"),
-    ({"workers.piece": "feeder.wrong"}, "'wrong' is no output of feeder; there are: echo, go, piece0"),
+    ({"workers.piece": "feeder.start"}, "'feeder.start' has 1 bits, workers.piece has 20"),
+    ({"workers.piece": "feeder.wrong"}, "'wrong' is no output of feeder; there are: echo, piece0"),
     (
         {"workers.piece": "nobody.go"},
         "'nobody.go' is no PART.PORT or PART.COPY..PORT; parts: feeder, workers",
     ),
     ({"workers[5].piece": "feeder.piece0"}, "workers has copies 0 to 4"),
-    ({"workers.go": "feeder.go", "workers[1].go": "feeder.go"}, "driven twice, by 'workers.go' too"),
+    ({"workers.go": "feeder.start", "workers[1].go": "feeder.start"}, "driven twice, by 'workers.go' too"),
     ({"feeder.back": "workers.sum"}, "takes one value, 'workers.sum' has one a copy"),
     ({"feeder.back": "workers[0].sum"}, r"nothing drives workers\[0\]"),
 ]
