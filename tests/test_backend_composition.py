@@ -32,8 +32,8 @@ def register(name: str, following: pyrtl.WireVector, reset: int | None = None) -
 
 def feeder(wires: Wires) -> dict[str, pyrtl.WireVector]:
     """Hands a wide word on, in pieces for each worker; takes back a sum."""
-    word = register("word", wires["word"], reset=77)
-    back = register("back", wires["back"])
+    word = register("word_held", wires["word"], reset=77)
+    back = register("back_held", wires["back"])
     out = {f"piece{n}": register(f"piece{n}_held", word[8 * n : 8 * n + 20]) for n in range(WORKERS)}
     return {**out, "start": register("going", wires["go"]), "wide": register("wide_held", word), "echo": back}
 
@@ -156,7 +156,7 @@ def test_state_snapshot_and_reset_are_of_all_parts() -> None:
     machine.restore(kept)
     assert np.array_equal(machine.run(words), second)
     machine.reset()
-    assert machine.state["feeder"]["word"].tolist() == [77, 0]
+    assert machine.state["feeder"]["word_held"].tolist() == [77, 0]
     assert np.array_equal(machine.run(words), first)
     machine.reset()
     machine.state["workers"]["sums"][3] = 1234
