@@ -1,0 +1,95 @@
+"""A testbench that replays recorded vectors and says, on the first difference, where it is."""
+
+from __future__ import annotations
+
+from ..ports import Hardware
+from .vectors import digits
+from .verilog import span
+
+# Inputs change at 1, outputs are compared at 4, the edge is at 5 of every 10.
+TEXT = """\
+/* {name}_tb: replays {stem}.vec on {name} and compares every output on every clock.
+ *
+ * Icarus Verilog, in this folder (exit code 0 only if everything is equal):
+ *     iverilog -g2012 -o {stem}_tb.vvp {stem}_tb.v {stem}.v && vvp -n {stem}_tb.vvp
+ * Verilator 5:
+ *     verilator --binary -Wno-fatal --top-module {name}_tb {stem}_tb.v {stem}.v && obj_dir/V{name}_tb
+ * Other vectors of as many clocks: +vectors=FILE at the end. A line of a .vec is one clock: every port in
+ * hexadecimal, in the order of the ports, outputs last.
+ */
+
+`timescale 1ns / 1ps
+
+module {name}_tb;
+    localparam CLOCKS = {clocks};
+
+    reg clk = 1'b0;
+    reg rst = 1'b1;
+{declarations}
+    {name} dut (
+{connections}
+    );
+
+    reg [{top}:0] vectors [0:CLOCKS-1];
+    reg [{top}:0] vector;
+    reg [8*1024-1:0] file;
+    integer at;
+    integer wrong = 0;
+
+    initial begin
+        if ($value$plusargs("vectors=%s", file) == 0) file = "{stem}.vec";
+        $readmemh(file, vectors);
+        #5 clk = 1'b1;  // one edge in reset
+        #5 clk = 1'b0;
+        rst = 1'b0;
+        for (at = 0; at < CLOCKS; at = at + 1) begin
+            vector = vectors[at];
+            #1;
+{drives}
+            #3;
+{checks}
+            #1 clk = 1'b1;
+            #5 clk = 1'b0;
+        end
+        if (wrong != 0) begin
+            $display("FAIL {name}: %0d of %0d outputs differ in %0d clocks", wrong, CLOCKS * {outputs}, CLOCKS);
+            $fatal(1);
+        end
+        $display("PASS {name}: {outputs} output{s} equal in each of %0d clocks", CLOCKS);
+        $finish;
+    end
+endmodule
+"""
+
+CHECK = """\
+            if ({name} !== {part}) begin
+                if (wrong == 0)
+                    $display("first difference: clock %0d, {name}: got %h, expected %h", at, {name}, {part});
+                wrong = wrong + 1;
+            end"""
+
+
+def testbench(hardware: Hardware, stem: str, clocks: int) -> str:
+    """Verilog of the testbench `NAME_tb` for the module in `stem`.v and `clocks` lines of `stem`.vec."""
+    ports = [*hardware.inputs, *hardware.outputs]
+    at: dict[str, str] = {}
+    low = 0
+    for port in reversed(ports):
+        at[port.name] = f"{low + port.bits - 1}:{low}" if port.bits > 1 else f"{low}"
+        low += 4 * digits(port)
+    declarations = [f"    reg  {span(port.bits)}{port.name};" for port in hardware.inputs]
+    declarations += [f"    wire {span(port.bits)}{port.name};" for port in hardware.outputs]
+    names = ["clk", "rst", *(port.name for port in ports)]
+    checks = [CHECK.format(name=port.name, part=f"vector[{at[port.name]}]") for port in hardware.outputs]
+    return TEXT.format(
+        name=hardware.name,
+        stem=stem,
+        clocks=clocks,
+        declarations="\n".join(declarations),
+        connections=",\n".join(f"        .{name}({name})" for name in names),
+        top=low - 1,
+        drives="\n".join(f"            {port.name} = vector[{at[port.name]}];" for port in hardware.inputs),
+        checks="\n".join(checks),
+        outputs=len(hardware.outputs),
+        s="s" if len(hardware.outputs) > 1 else "",
+    )
