@@ -11,7 +11,7 @@ TEXT = """\
 /* {name}_tb: replays {stem}.vec on {name} and compares every output on every clock.
  *
  * Icarus Verilog, in this folder (exit code 0 only if everything is equal):
- *     iverilog -g2012 -o {stem}_tb.vvp {stem}_tb.v {stem}.v && vvp -n {stem}_tb.vvp
+ *     {replay}
  * Verilator 5:
  *     verilator --binary -Wno-fatal --top-module {name}_tb {stem}_tb.v {stem}.v && obj_dir/V{name}_tb
  * Other vectors of as many clocks: +vectors=FILE at the end. A line of a .vec is one clock: every port in
@@ -38,7 +38,7 @@ module {name}_tb;
 
     initial begin
         if ($value$plusargs("vectors=%s", file) == 0) file = "{stem}.vec";
-        $readmemh(file, vectors);
+        $readmemh(file, vectors, 0, CLOCKS - 1);
         #5 clk = 1'b1;  // one edge in reset
         #5 clk = 1'b0;
         rst = 1'b0;
@@ -69,6 +69,11 @@ CHECK = """\
             end"""
 
 
+def replay_command(stem: str) -> str:
+    """How to run a testbench in Icarus Verilog, in the folder of its files."""
+    return f"iverilog -g2012 -o {stem}_tb.vvp {stem}_tb.v {stem}.v && vvp -n {stem}_tb.vvp"
+
+
 def testbench(hardware: Hardware, stem: str, clocks: int) -> str:
     """Verilog of the testbench `NAME_tb` for the module in `stem`.v and `clocks` lines of `stem`.vec."""
     ports = [*hardware.inputs, *hardware.outputs]
@@ -84,6 +89,7 @@ def testbench(hardware: Hardware, stem: str, clocks: int) -> str:
     return TEXT.format(
         name=hardware.name,
         stem=stem,
+        replay=replay_command(stem),
         clocks=clocks,
         declarations="\n".join(declarations),
         connections=",\n".join(f"        .{name}({name})" for name in names),

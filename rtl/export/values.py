@@ -130,7 +130,7 @@ def operand(value: Value, sign: str) -> str:
     only = value[0] if len(value) == 1 else None
     if not isinstance(only, Operation) or not only.sign:
         return text(value)
-    plain = only.sign == sign and sign in CHAINS or only.sign == "~" != sign
+    plain = (only.sign == sign and sign in CHAINS) or only.sign == "~" != sign
     return only.text() if plain else f"({only.text()})"
 
 
@@ -139,16 +139,23 @@ def binary(sign: str, left: Value, right: Value, bits: int) -> Value:
     return (Operation(sign, f"{operand(left, sign)} {sign} {operand(right, sign)}", bits),)
 
 
+def bounds(value: Value) -> tuple[int, int]:
+    """The least and the greatest number that the value can be, by its constant bits."""
+    least = greatest = 0
+    for part in value:
+        low, high = (part.number, part.number) if isinstance(part, Constant) else (0, (1 << part.bits) - 1)
+        least, greatest = least << part.bits | low, greatest << part.bits | high
+    return least, greatest
+
+
 def compared(sign: str, left: Value, right: Value) -> Value:
-    """One bit: `left == right`, `left < right` or `left > right`."""
-    one, other = left[0], right[0]
-    if len(left) == len(right) == 1 and isinstance(one, Constant) and isinstance(other, Constant):
-        holds = {
-            "==": one.number == other.number,
-            "<": one.number < other.number,
-            ">": one.number > other.number,
-        }
-        return (Constant(int(holds[sign]), 1),)
+    """One bit: `left == right`, `left < right` or `left > right`; a constant where constant bits decide it."""
+    (least, greatest), (other_least, other_greatest) = bounds(left), bounds(right)
+    below, above = greatest < other_least, least > other_greatest
+    never = {"==": below or above, "<": least >= other_greatest, ">": greatest <= other_least}
+    always = {"==": least == greatest == other_least == other_greatest, "<": below, ">": above}
+    if never[sign] or always[sign]:
+        return (Constant(int(always[sign]), 1),)
     first, second = operand(left, sign), operand(right, sign)
     return (Operation(sign, f"{first} {sign} {second}", 1, f"{first} {COMPARISONS[sign]} {second}"),)
 

@@ -100,7 +100,7 @@ class _Writer:
             self._lines += writes
         self._lines += ["", f"    // {'-' * 20} outputs {'-' * 20}"]
         for port in self._hardware.outputs:
-            self._visit(port.name, port.name)
+            self._visit(self._nets.driver[port.name].dests[0], port.name)
             self._lines.append(wrapped(f"assign {port.name} = {values.text(self._values[port.name])};"))
         return "\n".join([*self._head(), *self._lines, "endmodule", ""])
 
@@ -130,7 +130,7 @@ class _Writer:
     def _value_after(self, register: pyrtl.Register) -> str:
         """What the register holds after the edge."""
         source = self._nets.driver[register.name].args[0]
-        self._visit(source.name, values.text(self._values[register.name]))
+        self._visit(source, values.text(self._values[register.name]))
         return values.text(self._cut(source, len(register)))
 
     def _clocked(self, held: list[tuple[pyrtl.Register, str]]) -> None:
@@ -147,22 +147,22 @@ class _Writer:
     def _write_port(self, memory: pyrtl.MemBlock, port: pyrtl.LogicNet) -> str:
         name = self._memories[memory.name]
         for wire in port.args:
-            self._visit(wire.name, name)
-        address, data, enable = (values.text(self._values[wire.name]) for wire in port.args)
-        condition = "" if enable == "1'd1" else f"if ({enable}) "
-        return f"    always @(posedge {CLOCK})\n" + wrapped(
-            f"{condition}{name}[{address}] <= {data};", " " * 8
-        )
+            self._visit(wire, name)
+        address, data = (values.text(self._values[wire.name]) for wire in port.args[:2])
+        enable = values.operand(self._values[port.args[2].name], "&&")
+        condition = f"!{RESET}" if enable == "1'd1" else f"!{RESET} && {enable}"
+        write = wrapped(f"if ({condition}) {name}[{address}] <= {data};", " " * 8)
+        return f"    always @(posedge {CLOCK})\n{write}"
 
-    def _visit(self, root: str, owner: str) -> None:
+    def _visit(self, root: pyrtl.WireVector, owner: str) -> None:
         """Values of a wire and of all that it needs in this clock, arguments first.
 
         `owner` is the name after which nameless parts are called.
         """
-        stack: list[tuple[pyrtl.WireVector | str, str, bool]] = [(root, owner, False)]
+        stack = [(root, owner, False)]
         while stack:
             wire, owner, arguments_done = stack.pop()
-            name = wire if isinstance(wire, str) else wire.name
+            name = wire.name
             if name in self._values:
                 continue
             net = self._nets.driver.get(name)
@@ -175,7 +175,7 @@ class _Writer:
             if arguments_done:
                 self._values[name] = self._settled(name, self._of(net, owner), owner)
             else:
-                stack.append((name, owner, True))
+                stack.append((wire, owner, True))
                 stack += [(argument, owner, False) for argument in reversed(net.args)]
 
     def _settled(self, name: str, value: Value, owner: str) -> Value:

@@ -43,7 +43,7 @@ def names_of(path: str | os.PathLike[str]) -> tuple[Path, Path, Path]:
 def text_of(hardware: Hardware, block: pyrtl.Block, provenance: str) -> str:
     """FILE.v: ports, clocking and origin as a comment, then the module."""
     table = text_table(hardware, "Verilog")
-    kept = "Memories are not reset: write before you read."
+    kept = "Memories are not reset, and not written in reset: write before you read."
     memories = kept if any(net.op == "@" for net in block.logic) else "There are no memories."
     head = HEAD.format(
         name=hardware.name, summary=hardware.summary, provenance=provenance, table=table, memories=memories

@@ -113,3 +113,18 @@ def swapped(block: pyrtl.Block, one: str, other: str, into: str | None = None) -
     readers = dict.fromkeys([*_readers(block, first, into), *_readers(block, second, into)])
     _replaced(block, readers, {id(first): second, id(second): first})
     block.sanity_check()
+
+
+def write_late(block: pyrtl.Block, memory: str) -> None:
+    """Everything that is written into the memory of this name arrives a clock late."""
+    ports = [net for net in block.logic_subset("@") if net.op_param[1].name == memory]
+    if not ports:
+        raise ValueError(f"no memory {memory!r} that is written in the block")
+    with pyrtl.set_working_block(block, no_sanity_check=True):
+        for port in ports:
+            held = {}
+            for wire in port.args:
+                held[id(wire)] = register = pyrtl.Register(len(wire))
+                register.next <<= wire
+            _replaced(block, [port], held)
+    block.sanity_check()
