@@ -42,7 +42,10 @@ class Hardware:
                 raise ValueError(f"{self.name} makes {sorted(made)}, not its outputs")
             for port in self.outputs:
                 if len(made[port.name]) != port.bits:
-                    raise ValueError(f"{self.name}: {port.name} has {len(made[port.name])} bits, not {port.bits}")
-                pyrtl.Output(port.bits, port.name).__ilshift__(made[port.name])
+                    raise ValueError(
+                        f"{self.name}: {port.name} has {len(made[port.name])} bits, not {port.bits}"
+                    )
+                output = pyrtl.Output(port.bits, port.name)
+                output <<= made[port.name]
         block.sanity_check()
         return block
