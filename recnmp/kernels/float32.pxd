@@ -1,7 +1,6 @@
 # IEEE 754 binary32 on bit patterns (D10): round to nearest even, subnormals kept, every NaN made is 0x7FC00000.
-# One C operation each. Nothing here sets a rounding mode or a flush-to-zero bit; -ffp-contract=off (setup.py)
-# keeps gcc from fusing two of them. (Where floats are computed in a wider format, rounding twice is harmless for a
-# single sum or product of normal size only: tests/test_fp_units.py looks at subnormals too.)
+# One C operation each, rounded once: nothing here sets a rounding mode or a flush-to-zero bit, and -ffp-contract=off
+# (setup.py) keeps gcc from fusing two of them.
 
 from libc.stdint cimport uint32_t
 
