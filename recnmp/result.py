@@ -17,8 +17,9 @@ from . import __version__
 from .config.system import BURST_BYTES, SystemConfig
 from .energy import energy_pj, what_counts
 from .errors import RecnmpError
+from .replacing import replacing
 from .stats import ceilings, latency, total, with_totals
-from .workload import Workload, replacing
+from .workload import Workload
 
 SCHEMA = "recnmp.result/1"
 # In the metadata of every figure, under "Software".

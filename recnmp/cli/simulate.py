@@ -16,10 +16,11 @@ from tqdm import tqdm
 from ..config.load import Setting, with_layers
 from ..config.system import SystemConfig
 from ..progress import Progress
+from ..replacing import replacing
 from ..result import FIGURE_MARK, Comparison, refuse_foreign
 from ..simulate import compare, with_baselines
 from ..values import load_values
-from ..workload import Workload, replacing
+from ..workload import Workload
 from .out_folder import check_folder, folder_made
 from .system_arguments import BASELINE, add_system_arguments, chosen_systems
 

@@ -137,7 +137,8 @@ def _add_info(parser: argparse.ArgumentParser) -> None:
 
 def _info(args: argparse.Namespace) -> int:
     from ..locality import CACHE_SIZES, describe
-    from ..workload import Workload, replacing
+    from ..replacing import replacing
+    from ..workload import Workload
 
     form = args.plot.rpartition(".")[2].lower() if args.plot else ""
     if args.plot and form not in ("png", "svg", "pdf"):

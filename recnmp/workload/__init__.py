@@ -8,7 +8,6 @@ from .batch import Bags, Batch, Piece, pieces_of
 from .checks import Repair, RepairCounts, check_piece
 from .numbers import as_ids, as_weights
 from .offsets import Layout, as_offsets, offsets_from_lengths
-from .replacing import replacing
 from .sniff import sniff
 from .table import DTYPES, Table
 from .workload import Workload
@@ -29,6 +28,5 @@ __all__ = [
     "check_piece",
     "offsets_from_lengths",
     "pieces_of",
-    "replacing",
     "sniff",
 ]

@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import RecnmpError
+from ..replacing import replacing
 from . import npz, parquet
 from .batch import Batch, Piece, join, pieces_of
 from .checks import Repair, RepairCounts, as_repair, check_piece
 from .header import LARGEST_BATCH, Header, check_sizes
 from .numbers import as_ids, as_weights, as_whole, shown
 from .offsets import Layout, as_offsets, offsets_from_lengths
-from .replacing import replacing
 from .sniff import sniff
 from .table import Table, check_tables
 
