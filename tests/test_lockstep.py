@@ -99,7 +99,7 @@ def test_a_number_is_told_as_one() -> None:
     assert head == "counter, clock 0, total_out: kernel 0x3fc00000 (1.5), circuit 0xffc00000 (nan)"
 
 
-STEPS = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 255)), max_size=12)
+STEPS = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 7)), max_size=12)
 
 
 def shows(bench: Bench, rows: list[tuple[int, int]]) -> bool:
@@ -109,7 +109,7 @@ def shows(bench: Bench, rows: list[tuple[int, int]]) -> bool:
 def test_hypothesis_finds_and_shrinks_a_fault() -> None:
     """Wrong after a step of 2 and one of 1: two rows, and a third clock to see it in."""
     bench = Bench(COUNTER, side=CounterKernel((2, 1)))
-    rows = find(STEPS, lambda rows: shows(bench, rows), settings=settings(max_examples=20_000, derandomize=True))
+    rows = find(STEPS, lambda rows: shows(bench, rows), settings=settings(max_examples=2000, derandomize=True))
     assert rows == [(1, 2), (1, 1), (0, 0)]
 
 

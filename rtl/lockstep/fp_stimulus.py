@@ -23,6 +23,7 @@ _MAGNITUDES = (
     *(0x3F000000, 0x3F7FFFFF, 0x3F800000, 0x3F800001, 0x3FC00000, 0x4B7FFFFF, 0x4B800000, 0x7E800000),
     *(0x7F000000, 0x7F7FFFFE, 0x7F7FFFFF, 0x7F800000, 0x7F800001, 0x7FBFFFFF, 0x7FC00000, 0x7FFFFFFF),
 )
+_PLAIN = (0x00000000, 0x80000000, 0x7F800000, 0xFF800000, 0x3F800000, 0xBF800000)
 SPECIALS = np.array([sign | bits for sign in (0, 1 << 31) for bits in _MAGNITUDES], np.uint64)
 
 _UNIFORM, _NEAR, _CANCEL, _SPECIAL, _ONE_SPECIAL, _SMALL, _TIES, _RANGE, _CARRIES = range(9)
@@ -52,7 +53,9 @@ def operand_pairs(words: Words, count: int) -> tuple[Uint64s, Uint64s]:
     at = rows(_CANCEL)  # leading bits cancel
     b[at] = ((a[at] ^ _SIGN) + words.below(len(at), 9) - np.uint64(4)) & _BITS32
     at = rows(_SPECIAL)
-    a[at], b[at] = words.pick(len(at), SPECIALS), words.pick(len(at), SPECIALS)
+    plain = words.once_in(len(at), 2)  # so that infinities and zeros meet often
+    for operand in (a, b):
+        operand[at] = np.where(plain, words.pick(len(at), _PLAIN), words.pick(len(at), SPECIALS))
     at = rows(_ONE_SPECIAL)
     some = words.once_in(len(at), 2)
     special = words.pick(len(at), SPECIALS)
