@@ -5,9 +5,14 @@ from __future__ import annotations
 import difflib
 
 from ..errors import RecnmpError
+from .fp.add import FP_ADD
+from .fp.convert import WIDEN
+from .fp.dequantise import DEQUANTISE
+from .fp.multiply import FP_MUL
+from .lane import LANE
 from .ports import Hardware
 
-BLOCKS: dict[str, Hardware] = {}
+BLOCKS: dict[str, Hardware] = {block.name: block for block in (FP_ADD, FP_MUL, WIDEN, DEQUANTISE, LANE)}
 
 
 def block_named(name: str) -> Hardware:

@@ -1,85 +1,79 @@
-"""A lane, told from docs/microarchitecture.md section 7 as a history: what entered when, and what is visible when.
-
-Nothing is registered here. Every operand that ever entered stays in a list with its clock of entry, and each
-question is answered by looking through the list. NumPy's float32 does the arithmetic.
-"""
+"""The lane in plain Python, from docs/microarchitecture.md, section 7, alone."""
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass
 
 import numpy as np
 
-CANONICAL = 0x7FC00000
+QUIET_NAN = 0x7FC00000
+BIAS_CLOCK, SUM_CLOCKS = 7, 14
 
 
-def number(bits: int) -> np.float32:
-    return np.frombuffer(struct.pack("<I", bits & 0xFFFFFFFF), np.float32)[0]
+def number(word: int) -> np.float32:
+    return np.uint32(word).view(np.float32)
 
 
-def pattern(x: np.float32) -> int:
-    return CANONICAL if np.isnan(x) else struct.unpack("<I", np.float32(x).tobytes())[0]
+def word(value: np.float32) -> int:
+    return QUIET_NAN if np.isnan(value) else int(np.float32(value).view(np.uint32))
 
 
-def converted(element: int, dtype: int) -> np.float32:
-    """Rule 3, the element alone."""
-    match dtype:
-        case 0:
-            return number(element)
-        case 1:
-            return np.float32(np.frombuffer(struct.pack("<H", element & 0xFFFF), np.float16)[0])
-        case 2:
-            return np.float32(element % 256)
-        case _:
-            return np.float32(element % 16)
+def element_value(element: int, dtype: int) -> np.float32:
+    if dtype == 0:
+        return number(element)
+    if dtype == 1:
+        return np.float32(np.uint16(element & 0xFFFF).view(np.float16))
+    return np.float32(element & (0xFF if dtype == 2 else 0xF))
 
 
-@dataclass
-class Entered:
-    clock: int
-    place: tuple[int, int]  # tag, group
-    sum: np.float32
+@dataclass(frozen=True)
+class Operand:
+    place: tuple[int, int]
+    first: bool
+    value: np.float32  # dequantised and weighted
+
+    @classmethod
+    def of(cls, wires: dict[str, int]) -> Operand:
+        value = element_value(wires["element"], wires["dtype"])
+        if wires["dtype"] >= 2:
+            value = number(wires["scale"]) * value + number(wires["bias"])
+        if wires["weighted"]:
+            value = number(wires["weight"]) * value
+        return cls((wires["tag"], wires["group"]), bool(wires["first"]), value)
 
 
 class NaiveLane:
+    """`step` is one clock: the wires of the inputs to those of the outputs."""
+
     def __init__(self) -> None:
         self.clock = 0
-        self.register: dict[str, int] | None = None
-        self.entered: list[Entered] = []
-        self.to_show = np.float32(0)
+        self.register: Operand | None = None
+        self.entered: dict[int, Operand] = {}  # by the clock in which it entered
+        self.sums: dict[tuple[int, int], int] = {}  # visible now
+        self.read = 0
 
-    def visible(self, place: tuple[int, int], clock: int) -> np.float32:
-        """The partial sum in the state at the start of `clock`."""
-        sums = [one.sum for one in self.entered if one.place == place and one.clock + 14 <= clock]
-        return sums[-1] if sums else np.float32(0)
-
-    def value(self, operand: dict[str, int]) -> np.float32:
-        """Rules 3 and 4, without the sum."""
-        x = converted(operand["element"], operand["dtype"])
-        with np.errstate(all="ignore"):
-            if operand["dtype"] >= 2:
-                x = np.float32(number(operand["scale"]) * x)
-                x = np.float32(x + number(operand["bias"]))
-            return np.float32(number(operand["weight"]) * x) if operand["weighted"] else x
-
-    def step(self, **inputs: int) -> tuple[int, int, int, int]:
+    def step(self, wires: dict[str, int]) -> dict[str, int]:
         now, held = self.clock, self.register
-        place = (held["tag"], held["group"]) if held else None
-        late = [one for one in self.entered if one.clock in (now - 1, now - 2)]
-        enters = held is not None and all(one.place != place for one in late)
-        ready = held is None or enters
-        flying = any(now - 13 <= one.clock <= now - 1 for one in self.entered)
-        shown = (int(ready), int(held is not None and not enters), int(held is not None or flying))
-        out = (*shown, pattern(self.to_show))
-
-        asked = (inputs["read_tag"], inputs["read_group"])
-        self.to_show = self.visible(asked, now) if inputs["read"] else np.float32(0)
-        if held is not None and place is not None and enters:
-            before = np.float32(0) if held["first"] else self.visible(place, now + 11)
-            with np.errstate(all="ignore"):
-                self.entered.append(Entered(now, place, np.float32(before + self.value(held))))
-        if ready:
-            self.register = dict(inputs) if inputs["valid"] else None
+        landing = self.entered.get(now - SUM_CLOCKS)
+        if landing is not None:
+            # Nothing else was added to this place since it was read, three clocks ago: the hazard saw to that.
+            before = 0 if landing.first else self.sums.get(landing.place, 0)
+            self.sums[landing.place] = word(number(before) + landing.value)
+        recent = [self.entered[clock].place for clock in (now - 1, now - 2) if clock in self.entered]
+        entering = held is not None and held.place not in recent
+        pending = any(now - 13 <= clock < now for clock in self.entered)
+        outputs = {
+            "ready": int(held is None or entering),
+            "waiting": int(held is not None and not entering),
+            "busy": int(held is not None or pending),
+            "sum": self.read,
+        }
+        if entering and held is not None:
+            self.entered[now] = held
+            self.register = None
+        if wires["valid"] and outputs["ready"]:
+            self.register = Operand.of(wires)
+        self.read = self.sums.get((wires["read_tag"], wires["read_group"]), 0) if wires["read"] else 0
+        self.entered.pop(now - SUM_CLOCKS, None)
         self.clock += 1
-        return out
+        return outputs

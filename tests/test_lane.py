@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive_lane import NaiveLane, number, pattern
+from lane_history import LaneHistory, number, pattern
 from small_trace import system, trace
 
 from recnmp.kernels.lane import LANE_COUNTERS, LANE_STAGES, Lane
@@ -57,7 +57,7 @@ def words(rows: list[Row]) -> np.ndarray:
 @given(clocks())
 def test_every_output_on_every_clock(rows: list[Row]) -> None:
     """`step` and `run` against the history."""
-    twin, stepped, ran = NaiveLane(), Lane(), Lane()
+    twin, stepped, ran = LaneHistory(), Lane(), Lane()
     expected = [twin.step(**row) for row in rows]
     assert [stepped.step(**row) for row in rows] == expected
     assert ran.run(words(rows)).tolist() == [list(outputs) for outputs in expected]
@@ -100,7 +100,7 @@ def long_rows(seed: int, n: int) -> list[Row]:
 @pytest.mark.parametrize("seed", range(3))
 def test_long_runs(seed: int) -> None:
     rows = long_rows(seed, 1200)
-    twin, lane = NaiveLane(), Lane()
+    twin, lane = LaneHistory(), Lane()
     expected = [list(twin.step(**row)) for row in rows]
     assert lane.run(words(rows)).tolist() == expected
     taken = sum(row["valid"] and out[0] for row, out in zip(rows, expected, strict=True))

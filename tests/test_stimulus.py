@@ -30,7 +30,7 @@ def exact(a: np.ndarray, b: np.ndarray, multiply: bool) -> tuple[np.ndarray, np.
 
 @pytest.mark.parametrize("multiply", [False, True])
 def test_operands_of_the_fp_units(multiply: bool) -> None:
-    """Of what a unit treats apart, at least one clock in 500 each."""
+    """Of what a unit treats apart, at least one clock in 1000 each."""
     a, b = operand_pairs(Words(1), CLOCKS)
     assert max(a.max(), b.max()) < 1 << 32
     value, known = exact(a, b, multiply)
@@ -64,7 +64,7 @@ def test_operands_of_the_fp_units(multiply: bool) -> None:
         seen["to zero"] = finite & (result == 0) & (x != 0)
         distance = np.abs((a >> np.uint64(23)).astype(int) % 256 - (b >> np.uint64(23)).astype(int) % 256)
         seen |= {f"{n} apart": distance == n for n in range(28)}
-    rare = {name: int(where.sum()) for name, where in seen.items() if where.sum() < CLOCKS // 500}
+    rare = {name: int(where.sum()) for name, where in seen.items() if where.sum() < CLOCKS // 1000}
     assert rare == {}
 
 

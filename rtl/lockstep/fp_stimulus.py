@@ -26,8 +26,8 @@ _MAGNITUDES = (
 _PLAIN = (0x00000000, 0x80000000, 0x7F800000, 0xFF800000, 0x3F800000, 0xBF800000)
 SPECIALS = np.array([sign | bits for sign in (0, 1 << 31) for bits in _MAGNITUDES], np.uint64)
 
-_UNIFORM, _NEAR, _CANCEL, _SPECIAL, _ONE_SPECIAL, _SMALL, _TIES, _RANGE, _CARRIES = range(9)
-_PROFILES = 9
+_UNIFORM, _NEAR, _CANCEL, _SPECIAL, _ONE_SPECIAL, _SMALL, _TIES, _RANGE, _HUGE, _CARRIES = range(10)
+_PROFILES = 10
 
 
 def _with_exponent(bits: Uint64s, exponent: np.ndarray) -> Uint64s:
@@ -69,6 +69,7 @@ def operand_pairs(words: Words, count: int) -> tuple[Uint64s, Uint64s]:
     b[at] = _with_exponent(b[at], _exponent(a[at]) - words.between(len(at), -1, 26))
     a[at] &= ~_FRACTION | short | words.once_in(len(at), 8)
     b[at] &= ~_FRACTION | _FRACTION << words.below(len(at), 24) & _FRACTION
+    b[at] |= words.once_in(len(at), 4)
     # for products, 12 and 13 bits make 25
     near_one = _with_exponent(b[at], words.between(len(at), 120, 134))
     b[at] = np.where(words.once_in(len(at), 2), near_one, b[at])
@@ -76,6 +77,9 @@ def operand_pairs(words: Words, count: int) -> tuple[Uint64s, Uint64s]:
     low, high = words.between(len(at), -26, 3), words.between(len(at), 252, 257)
     end = np.where(words.once_in(len(at), 4), high, low)
     b[at] = _with_exponent(b[at], end - _exponent(a[at]) + 127)
+    at = rows(_HUGE)  # sums too
+    for operand in (a, b):
+        operand[at] = _with_exponent(operand[at], words.between(len(at), 251, 254))
     at = rows(_CARRIES)  # runs of ones, which a rounding carries through
     ones = _FRACTION >> words.below(len(at), 24) ^ words.pick(len(at), (0, 1, 2, 0x400000))
     a[at] = a[at] & ~_FRACTION | ones
