@@ -7,7 +7,7 @@ that the block has not, or that nobody reads, raises ValueError: a fault must no
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import pyrtl
 
@@ -97,6 +97,14 @@ def early(block: pyrtl.Block, *names: str) -> None:
             raise ValueError(f"{name!r} is no register")
         (driver,) = [net for net in block.logic_subset("r") if net.dests[0] is register]
         rewire(block, name, lambda wire, driver=driver: driver.args[0][: len(wire)])  # type: ignore[misc]
+
+
+def remade(
+    block: pyrtl.Block, name: str, change: Callable[..., pyrtl.WireVector], others: Sequence[str] = ()
+) -> None:
+    """Readers of the wire see `change(wire, *others)`, made of it and of other wires of these names."""
+    wires = [wire_named(block, other) for other in others]
+    rewire(block, name, lambda wire: change(wire, *wires))
 
 
 def instead(block: pyrtl.Block, name: str, other: str, into: str | None = None) -> None:
