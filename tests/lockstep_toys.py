@@ -76,3 +76,5 @@ class Planted:
                 outputs[clock - self.clock, column] ^= np.uint64(mask)
         self.clock += len(inputs)
         return outputs
+
+

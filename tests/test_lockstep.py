@@ -109,9 +109,7 @@ def shows(bench: Bench, rows: list[tuple[int, int]]) -> bool:
 def test_hypothesis_finds_and_shrinks_a_fault() -> None:
     """Wrong after a step of 2 and one of 1: two rows, and a third clock to see it in."""
     bench = Bench(COUNTER, side=CounterKernel((2, 1)))
-    rows = find(
-        STEPS, lambda rows: shows(bench, rows), settings=settings(max_examples=2000, derandomize=True)
-    )
+    rows = find(STEPS, lambda rows: shows(bench, rows), settings=settings(max_examples=2000, derandomize=True))
     assert rows == [(1, 2), (1, 1), (0, 0)]
 
 

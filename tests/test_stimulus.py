@@ -24,10 +24,7 @@ def exact(a: np.ndarray, b: np.ndarray, multiply: bool) -> tuple[np.ndarray, np.
         x, y = singles(a).astype(np.float64), singles(b).astype(np.float64)
         if multiply:
             return x * y, np.isfinite(x * y)
-        apart = np.abs(
-            (a >> np.uint64(23) & np.uint64(255)).astype(int)
-            - (b >> np.uint64(23) & np.uint64(255)).astype(int)
-        )
+        apart = np.abs((a >> np.uint64(23) & np.uint64(255)).astype(int) - (b >> np.uint64(23) & np.uint64(255)).astype(int))
         return x + y, np.isfinite(x + y) & (apart <= 27)
 
 

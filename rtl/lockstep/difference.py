@@ -58,16 +58,12 @@ class Difference:
         columns = [["", "clock", *(f"{clock:,}" for clock in clocks)]]
         for i, port in enumerate(ports.inputs):
             if i not in still or len(still) == len(ports.inputs):
-                columns.append(
-                    ["in", port.name, *(_hex(port, value) for value in self.inputs[:, i].tolist())]
-                )
+                columns.append(["in", port.name, *(_hex(port, value) for value in self.inputs[:, i].tolist())])
         differs = self.kernel_outputs != self.circuit_outputs
         for side, outputs in (("kernel", self.kernel_outputs), ("circuit", self.circuit_outputs)):
             for i, port in enumerate(ports.outputs):
                 marks = ["*" if differ else "" for differ in differs[:, i]]
-                cells = [
-                    m + _hex(port, value) for m, value in zip(marks, outputs[:, i].tolist(), strict=True)
-                ]
+                cells = [m + _hex(port, value) for m, value in zip(marks, outputs[:, i].tolist(), strict=True)]
                 columns.append([side, port.name, *cells])
         lines = _aligned(columns)
         if 0 < len(still) < len(ports.inputs):

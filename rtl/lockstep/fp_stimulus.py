@@ -64,9 +64,7 @@ def operand_pairs(words: Words, count: int) -> tuple[Uint64s, Uint64s]:
     a[at] = _with_exponent(a[at], words.between(len(at), 0, 3) % 3)
     small = _with_exponent(b[at], words.between(len(at), 0, 25))
     b[at] = np.where(words.once_in(len(at), 2), small, b[at])
-    at = rows(
-        _TIES
-    )  # few significant bits: sums and products that end just at half a unit, or a bit beside it
+    at = rows(_TIES)  # few significant bits: sums and products that end just at half a unit, or a bit beside it
     short = _FRACTION << words.below(len(at), 23) & _FRACTION
     b[at] = _with_exponent(b[at], _exponent(a[at]) - words.between(len(at), -1, 26))
     a[at] &= ~_FRACTION | short | words.once_in(len(at), 8)

@@ -51,11 +51,7 @@ def lane_inputs(words: Words, first: int, clocks: int) -> Uint64s:
     dtype = habit(0, 1, 2, 3, 4, 4)
     dtype = np.where(dtype == 4, words.below(clocks, 4), dtype)
     rest = words.bits(clocks, 32)  # also what lies above a narrow element
-    half = (
-        (words.bits(clocks, 1) << np.uint64(15))
-        | words.below(clocks, 20) << np.uint64(10)
-        | rest >> np.uint64(22)
-    )
+    half = (words.bits(clocks, 1) << np.uint64(15)) | words.below(clocks, 20) << np.uint64(10) | rest >> np.uint64(22)
     element = np.where(dtype == 0, _near_one(words, clocks, 120, 134), rest)
     element = np.where(dtype == 1, (rest << np.uint64(16) & np.uint64(0xFFFF0000)) | half, element)
 
@@ -66,17 +62,6 @@ def lane_inputs(words: Words, first: int, clocks: int) -> Uint64s:
     scale, bias, weight = number(114, 126), number(120, 130), number(120, 130)
     element = np.where(odd, words.bits(clocks, 32), element)
     weighted = often(habit(0, 8, 16))
-    columns = [
-        valid,
-        element,
-        dtype,
-        scale,
-        bias,
-        weighted,
-        weight,
-        begins,
-        put >> np.uint64(3),
-        put & np.uint64(7),
-    ]
+    columns = [valid, element, dtype, scale, bias, weighted, weight, begins, put >> np.uint64(3), put & np.uint64(7)]
     columns += [reads, asked >> np.uint64(3), asked & np.uint64(7)]
     return np.column_stack([column.astype(np.uint64) for column in columns])

@@ -36,9 +36,7 @@ class Bench:
         self._kernel: Side = pair.kernel()
         self._circuit = _compiled(pair, circuit) if side is None else side
 
-    def verify(
-        self, clocks: int, seed: int, progress: Callable[[int], None] | None = None
-    ) -> Difference | None:
+    def verify(self, clocks: int, seed: int, progress: Callable[[int], None] | None = None) -> Difference | None:
         """Run so many clocks of the pair's stimulus; the first difference, None if all is equal.
 
         progress is told clocks since it was last told, after each piece; there Ctrl-C is answered too.
@@ -87,9 +85,7 @@ class Bench:
         rows = Shortener(differs).shorten(last, clocks)
         found = self.compare([np.ascontiguousarray(rows)], len(rows))
         if found is None:
-            raise ValueError(
-                f"{self.pair.name}: nothing differs with seed {seed} up to clock {difference.clock}"
-            )
+            raise ValueError(f"{self.pair.name}: nothing differs with seed {seed} up to clock {difference.clock}")
         return found
 
 
