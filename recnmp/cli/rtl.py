@@ -1,11 +1,11 @@
-"""`recnmp rtl verify | export | ports | list`: the blocks as hardware."""
+"""`recnmp rtl verify | export | ports | list | faults`: the blocks as hardware."""
 
 from __future__ import annotations
 
 import argparse
 
 from ..errors import RecnmpError
-from .rtl_export import add_export_arguments, add_list_arguments, add_ports_arguments
+from .rtl_export import add_export_arguments, add_faults_arguments, add_list_arguments, add_ports_arguments
 from .rtl_verify import add_verify_arguments
 
 HELP = "the blocks as hardware: verify against the kernels, export as Verilog, list ports"
@@ -28,8 +28,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_list_arguments(
         verbs.add_parser("list", help="show what blocks there are, and their size", allow_abbrev=False)
     )
+    add_faults_arguments(
+        verbs.add_parser(
+            "faults", help="show the known faults, which `verify --fault` plants", allow_abbrev=False
+        )
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Never reached: a sub-verb is required, and each has its own `run`."""
-    raise RecnmpError("give one of verify, export, ports, list")
+    raise RecnmpError("give one of verify, export, ports, list, faults")

@@ -1,4 +1,4 @@
-"""`recnmp rtl export | ports | list`: blocks as Verilog, their ports, their sizes."""
+"""`recnmp rtl export | ports | list | faults`: blocks as Verilog, their ports, their sizes, their known faults."""
 
 from __future__ import annotations
 
@@ -73,4 +73,22 @@ def _list(args: argparse.Namespace) -> int:
     from ..rtl.export.sizes import sizes_table
 
     print(sizes_table(list(BLOCKS.values())))
+    return 0
+
+
+def add_faults_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of `rtl faults`."""
+    parser.set_defaults(run=_faults)
+    parser.add_argument("--block", action="append", metavar="NAME", help="only of this one (all)")
+    parser.add_argument("--markdown", action="store_true", help="as the table of docs/hardware.md")
+
+
+def _faults(args: argparse.Namespace) -> int:
+    from ..rtl.blocks import BLOCKS, block_named
+    from ..rtl.faults import FAULTS
+    from ..rtl.faults.table import markdown_table, text_table
+
+    chosen = [block_named(name).name for name in args.block or BLOCKS]
+    faults = [fault for fault in FAULTS.values() if fault.block in chosen]
+    print(markdown_table(faults) if args.markdown else text_table(faults))
     return 0

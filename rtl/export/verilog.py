@@ -7,7 +7,6 @@ complain about. Checked against it, and in two simulators (tests/test_verilog.py
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable
 
 import pyrtl
@@ -21,6 +20,7 @@ from .values import Constant, Operation, Piece, Value
 CLOCK, RESET = "clk", "rst"
 LONGEST_INLINE = 64  # a nameless expression beyond this gets a wire of its own
 COLUMNS = 110
+SHORTEST_LINE = 40  # a statement is not broken before that column
 SIGNS = {"&": "&", "|": "|", "^": "^", "+": "+", "-": "-", "*": "*", "<": "<", ">": ">", "=": "=="}
 
 
@@ -29,16 +29,24 @@ def span(bits: int) -> str:
     return f"[{bits - 1}:0] " if bits > 1 else ""
 
 
+def _break(line: str, room: int) -> int:
+    """The best blank to break a line at: as far outside of brackets as one can be found, then the last; 0 if none."""
+    depth, best = 0, (1 << 30, 0)
+    for at, sign in enumerate(line[:room]):
+        depth += (sign in "([{") - (sign in ")]}")
+        if sign == " " and at >= SHORTEST_LINE:
+            best = min(best, (depth, -at))
+    return -best[1]
+
+
 def wrapped(line: str, indent: str = "    ") -> str:
-    """A statement, broken at its blanks where it is too long."""
-    return textwrap.fill(
-        line,
-        COLUMNS,
-        initial_indent=indent,
-        subsequent_indent=f"{indent}    ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    """A statement, indented, on as many lines as it needs."""
+    lines = []
+    begin = indent
+    while len(begin) + len(line) > COLUMNS and (at := _break(line, COLUMNS - len(begin))):
+        lines.append(begin + line[:at])
+        line, begin = line[at + 1 :], f"{indent}    "
+    return "\n".join([*lines, begin + line])
 
 
 def module(hardware: Hardware, block: pyrtl.Block) -> str:
