@@ -116,6 +116,17 @@ def test_a_memory_write_may_come_late() -> None:
         once = row["b"]
 
 
+def test_a_memory_knows_its_changed_ports() -> None:
+    """PyRTL keeps nets in two places: the block, and the memory they are ports of."""
+    block = TOY.circuit()
+    patch.write_late(block, "toy/memory")
+    patch.inverted(block, "b")
+    for net in block.logic_subset("m@"):
+        ports = net.op_param[1].readport_nets if net.op == "m" else net.op_param[1].writeport_nets
+        assert net in ports
+        assert all(port in block.logic for port in ports)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from recnmp.rtl.blocks import BLOCKS
+from recnmp.rtl.export.names import is_temporary
+from recnmp.rtl.export.netlist import netlist
 from recnmp.rtl.export.record import record
 from recnmp.rtl.export.verilog import module
 from recnmp.rtl.export.write import export
@@ -32,6 +36,17 @@ def test_a_block_and_its_testbench_are_clean(tmp_path: Path, block: str) -> None
     export(tmp_path / "any_name.v", record(PAIRS[block], 10, 3), "by a test")
     assert warnings(tmp_path, "any_name.v", top=block) == ""
     assert warnings(tmp_path, "any_name_tb.v", "any_name.v", top=f"{block}_tb") == ""
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_yosys_takes_a_block_for_synthesis(tmp_path: Path, block: str) -> None:
+    """It elaborates without a loop, a latch, a wire that nothing drives or one that two drive."""
+    need("yosys")
+    export(tmp_path / "block.v", record(PAIRS[block], 10, 3), "by a test")
+    said = run(
+        tmp_path, f"yosys -q -p 'read_verilog block.v; hierarchy -check -top {block}; proc; check -assert'"
+    )
+    assert (said.returncode, said.stdout, said.stderr) == (0, "", "")
 
 
 @pytest.mark.parametrize("name", ["fp_add_sticky_lost", "fp_mul_subnormal_shift", "lane_hazard_by_tag"])
@@ -88,6 +103,25 @@ def test_the_same_seed_gives_the_same_vectors() -> None:
     assert one.text() == same.text() != other.text()
     longer = record(PAIRS["lane"], 900, 3)
     assert np.array_equal(longer.inputs[: len(one.inputs)], one.inputs), "more clocks begin with fewer"
+
+
+def test_bits_above_a_port_are_not_recorded() -> None:
+    """Kernels and circuits ignore them; a vector has no room for them."""
+    pair = PAIRS["widen"]
+    above = replace(pair, stimulus=lambda *words: pair.stimulus(*words) | np.uint64(1 << 40))
+    assert record(above, 50, 3).text() == record(pair, 50, 3).text()
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_the_text_keeps_every_name_and_fits_into_a_line(block: str) -> None:
+    """A wire that the builder named and that reaches an output can be found under that name."""
+    hardware = BLOCKS[block]
+    text = module(hardware, hardware.circuit())
+    assert max(map(len, text.splitlines())) <= 110
+    live = netlist(hardware.circuit(), [port.name for port in hardware.outputs])
+    words = set(re.findall(r"\w+", text))
+    assert {name.replace("/", "__") for name in live.driver if not is_temporary(name)} <= words
+    assert not any(word.startswith(("tmp", "const_")) for word in words)
 
 
 @pytest.mark.slow

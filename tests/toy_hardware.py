@@ -20,7 +20,7 @@ def _toy(wires: Wires) -> Wires:
         once, twice = pyrtl.Register(8, "once"), pyrtl.Register(8, "twice")
         once.next <<= b
         twice.next <<= once
-        memory = pyrtl.MemBlock(8, 3, "memory")
+        memory = pyrtl.MemBlock(8, 3, "memory", asynchronous=True)
         memory[a[:3]] <<= pyrtl.MemBlock.EnabledWrite(once, write)
         table = pyrtl.RomBlock(8, 3, [7, 1, 2, 200, 4, 5, 6, 9], "table", asynchronous=True)
         mixed = pyrtl.WireVector(8, "mixed")
