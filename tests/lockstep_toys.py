@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import numpy as np
 import pyrtl
-
 from recnmp.rtl.lockstep.pair import Pair
 from recnmp.rtl.lockstep.words import Words
 from recnmp.rtl.ports import Hardware, Port
@@ -76,5 +75,3 @@ class Planted:
                 outputs[clock - self.clock, column] ^= np.uint64(mask)
         self.clock += len(inputs)
         return outputs
-
-

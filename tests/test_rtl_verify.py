@@ -7,15 +7,16 @@ import pty
 import signal
 import subprocess
 import sys
+from functools import partial
 
 import pyrtl
 import pytest
 from lockstep_toys import COUNTER, CounterKernel, counter, counter_inputs
+from recnmp.rtl import blocks, faults
+from recnmp.rtl.lockstep import pair as pairs
+from recnmp.rtl.lockstep.pair import Pair
 
 from recnmp.cli import main
-from recnmp.rtl import faults
-from recnmp.rtl.blocks import BLOCKS
-from recnmp.rtl.lockstep.pair import PAIRS, Pair
 
 VERIFY = ["rtl", "verify"]
 
@@ -24,13 +25,9 @@ VERIFY = ["rtl", "verify"]
 def toys(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two blocks: `counter` is right, the kernel of `miscounter` is wrong after 2 and 1."""
     wrong = counter("miscounter")
-    monkeypatch.setattr("recnmp.rtl.blocks.BLOCKS", BLOCKS)
-    for name in list(BLOCKS):
-        monkeypatch.delitem(BLOCKS, name)
-        monkeypatch.delitem(PAIRS, name)
-    for pair in (COUNTER, Pair(wrong, lambda: CounterKernel((2, 1)), counter_inputs)):
-        monkeypatch.setitem(BLOCKS, pair.name, pair.hardware)
-        monkeypatch.setitem(PAIRS, pair.name, pair)
+    toys = {pair.name: pair for pair in (COUNTER, Pair(wrong, lambda: CounterKernel((2, 1)), counter_inputs))}
+    monkeypatch.setattr(blocks, "BLOCKS", {name: pair.hardware for name, pair in toys.items()})
+    monkeypatch.setattr(pairs, "PAIRS", toys)
 
 
 def told(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, list[str], str]:
@@ -122,13 +119,18 @@ def test_a_long_run_is_seen_to_move_and_can_be_ended() -> None:
     """Rate and time left on a terminal, and Ctrl-C is answered."""
     master, slave = pty.openpty()
     words = [sys.executable, "-m", "recnmp", *VERIFY, "--block", "fp_mul", "--clocks", "100G"]
-    run = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=slave)
+    # a shell may have told its background jobs to ignore Ctrl-C
+    heeding = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    run = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=slave, preexec_fn=heeding)
     os.close(slave)
     said = b""
     while b"clocks/s" not in said or b"<" not in said:
         said += os.read(master, 1 << 12)
     run.send_signal(signal.SIGINT)
-    out, _ = run.communicate(timeout=20)
-    os.close(master)
+    try:
+        out, _ = run.communicate(timeout=20)
+    finally:
+        run.kill()
+        os.close(master)
     assert run.returncode == 130
     assert out == b""
