@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import numpy as np
 import pyrtl
-
 from recnmp.rtl.lockstep.pair import Pair
 from recnmp.rtl.lockstep.words import Words
 from recnmp.rtl.ports import Hardware, Port
@@ -14,7 +13,7 @@ from recnmp.rtl.ports import Hardware, Port
 Rows = np.ndarray
 
 
-def counter() -> Hardware:
+def counter(name: str = "counter") -> Hardware:
     """Adds `step` to a total while `go`; `zero` says that the total is 0."""
 
     def build(wires: Mapping[str, pyrtl.WireVector]) -> Mapping[str, pyrtl.WireVector]:
@@ -24,7 +23,7 @@ def counter() -> Hardware:
 
     inputs = (Port("go", 1, "add"), Port("step", 8, "what to add"))
     outputs = (Port("total_out", 16, "the total"), Port("zero", 1, "it is 0"))
-    return Hardware("counter", "a running total", inputs, outputs, build)
+    return Hardware(name, "a running total", inputs, outputs, build)
 
 
 class CounterKernel:
@@ -76,5 +75,3 @@ class Planted:
                 outputs[clock - self.clock, column] ^= np.uint64(mask)
         self.clock += len(inputs)
         return outputs
-
-

@@ -1,121 +1,174 @@
-"""The kernels of the FP32 units against NumPy, and the clocks in which they answer."""
+"""FP32 adder and multiplier against NumPy's float32, to the bit (NaNs made the canonical one)."""
 
 from __future__ import annotations
 
-import inspect
-from itertools import product
-
 import numpy as np
 import pytest
+from circuit_runs import Circuit
+from fp_words import SPECIAL, applied, difference, packed, pairs
 from hypothesis import given
 from hypothesis import strategies as st
+from recnmp.rtl.fp import add, multiply
+from recnmp.rtl.ports import Hardware
 
-from recnmp.kernels.clocked import Clocked
-from recnmp.kernels.fp_units import Dequantise, FpAdd, FpMul, Widen
-
-CANONICAL = 0x7FC00000
-# zeros, subnormals, their borders, one and its neighbours, powers that tie with it, the largest, infinity, NaNs
-SPECIAL = [
-    *(0x00000000, 0x00000001, 0x00000002, 0x00400000, 0x007FFFFE, 0x007FFFFF, 0x00800000, 0x00800001),
-    *(0x33000000, 0x33800000, 0x34000000, 0x3F7FFFFF, 0x3F800000, 0x3F800001, 0x3F000000, 0x4B7FFFFF),
-    *(0x7F000000, 0x7F7FFFFF, 0x7F800000, 0x7F800001, 0x7FC00000, 0x7FFFFFFF),
-]
-PATTERNS = [sign << 31 | bits for sign in (0, 1) for bits in SPECIAL]
-any_bits = st.one_of(st.integers(0, 2**32 - 1), st.sampled_from(PATTERNS))
+Words = np.ndarray
 
 
-def singles(bits: np.ndarray) -> np.ndarray:
-    return bits.astype(np.uint32).view(np.float32)
+class Unit:
+    """A compiled unit, and the operation it stands for."""
+
+    def __init__(self, hardware: Hardware, latency: int, operation: np.ufunc) -> None:
+        self._circuit, self._latency, self._operation = Circuit(hardware), latency, operation
+        (self._output,) = (port.name for port in hardware.outputs)
+
+    def run(self, a: Words, b: Words) -> Words:
+        """Results of the pairs, one entering each clock."""
+        flush = np.zeros(self._latency, np.uint32)
+        got = self._circuit.run({"a": np.concatenate([a, flush]), "b": np.concatenate([b, flush])})
+        return got[self._output][self._latency :].astype(np.uint32)
+
+    def check(self, a: Words, b: Words) -> None:
+        wanted = applied(self._operation, a, b)
+        assert difference(self.run(a, b), wanted, a, b) is None
 
 
-def canonical(values: np.ndarray) -> np.ndarray:
-    return np.where(np.isnan(values), np.uint32(CANONICAL), values.view(np.uint32)).astype(np.uint64)
+@pytest.fixture(scope="module")
+def adder() -> Unit:
+    return Unit(add.FP_ADD, add.LATENCY, np.add)
 
 
-def results(unit: Clocked, latency: int, inputs: np.ndarray) -> np.ndarray:
-    """What comes out for each row; before the first, +0.0."""
-    fed = np.concatenate([inputs, np.zeros((latency, inputs.shape[1]), np.uint64)])
-    outputs = unit.run(fed)[:, 0]
-    assert not outputs[:latency].any()
-    return outputs[latency:]
+@pytest.fixture(scope="module")
+def multiplier() -> Unit:
+    return Unit(multiply.FP_MUL, multiply.LATENCY, np.multiply)
 
 
-def expected_of(kind: type[Clocked], a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    with np.errstate(all="ignore"):
-        x, y = singles(a), singles(b)
-        return canonical(x + y if kind is FpAdd else x * y)
+def random_words(seed: int, count: int) -> Words:
+    return np.random.PCG64(seed).random_raw(count).astype(np.uint32)
 
 
-PAIRS = [(FpAdd, 3), (FpMul, 4)]
+def both_signs(a: Words, b: Words) -> tuple[Words, Words]:
+    """Each pair with all four combinations of signs."""
+    high = np.uint32(1 << 31)
+    return np.concatenate([a, a, a ^ high, a ^ high]), np.concatenate([b, b ^ high, b, b ^ high])
 
 
-@pytest.mark.parametrize(("kind", "latency"), PAIRS)
-def test_special_values_with_each_other(kind: type[Clocked], latency: int) -> None:
-    pairs = np.array(list(product(PATTERNS, PATTERNS)), np.uint64)
-    assert np.array_equal(results(kind(), latency, pairs), expected_of(kind, pairs[:, 0], pairs[:, 1]))
+def test_special_values_with_each_other(adder: Unit, multiplier: Unit) -> None:
+    assert len(np.unique(SPECIAL)) >= 120
+    adder.check(*pairs(SPECIAL))
+    multiplier.check(*pairs(SPECIAL))
 
 
-@pytest.mark.parametrize(("kind", "latency"), PAIRS)
-def test_many_random_patterns(kind: type[Clocked], latency: int) -> None:
-    words = np.random.PCG64(1).random_raw(2 * 300_000).reshape(-1, 2) >> np.uint64(32)
-    near = words[:, 0] + (words[:, 1] % 64 << np.uint64(20))  # exponents at most 8 apart
-    words[::2, 1] = (near ^ words[:, 1] << np.uint64(31))[::2] & np.uint64(0xFFFFFFFF)
-    assert np.array_equal(results(kind(), latency, words), expected_of(kind, words[:, 0], words[:, 1]))
+def test_random_bits(adder: Unit, multiplier: Unit) -> None:
+    a, b = random_words(1, 40_000), random_words(2, 40_000)
+    adder.check(a, b)
+    multiplier.check(a, b)
 
 
-@pytest.mark.parametrize("kind", [FpAdd, FpMul])
-@given(st.lists(st.tuples(any_bits, any_bits), min_size=1, max_size=12))
-def test_steps_are_runs(kind: type[FpAdd] | type[FpMul], pairs: list[tuple[int, int]]) -> None:
-    stepped, ran = kind(), kind()
-    rows = np.array(pairs + [(0, 0)] * 5, np.uint64)
-    for _ in range(2):
-        assert [stepped.step(*map(int, row)) for row in rows] == ran.run(rows)[:, 0].tolist()
-        stepped.reset()
-        ran.reset()
+@given(pairs=st.lists(st.tuples(*[st.integers(0, 2**32 - 1)] * 2), min_size=1, max_size=30))
+def test_any_bits(adder: Unit, multiplier: Unit, pairs: list[tuple[int, int]]) -> None:
+    a, b = np.array(pairs, np.uint32).T
+    adder.check(a, b)
+    multiplier.check(a, b)
 
 
-def test_subnormals_are_kept() -> None:
-    """Nothing here sets or needs a mode of the processor: whatever this process runs in, they must not be flushed."""
-    smallest, half, least_normal = 1, 0x3F000000, 0x00800000
-    assert results(FpAdd(), 3, np.array([[smallest, smallest]], np.uint64)).tolist() == [2]
-    assert results(FpAdd(), 3, np.array([[least_normal, 1 << 31 | 1]], np.uint64)).tolist() == [0x007FFFFF]
-    assert results(FpMul(), 4, np.array([[least_normal, half]], np.uint64)).tolist() == [0x00400000]
-    # 0.75 of the smallest is rounded to it, half of it to the even zero
-    assert results(FpMul(), 4, np.array([[smallest, 0x3F400000]], np.uint64)).tolist() == [1]
-    assert results(FpMul(), 4, np.array([[smallest, half]], np.uint64)).tolist() == [0]
+def test_cancellation_at_every_distance(adder: Unit) -> None:
+    """Exponents 0 to 30 apart, fractions random and all the ends, both signs, from the least exponent on."""
+    fractions = np.array([0, 1, 2, 3, 0x3FFFFF, 0x400000, 0x400001, 0x7FFFFE, 0x7FFFFF], np.int64)
+    random = random_words(3, 8).astype(np.int64) & 0x7FFFFF
+    x, y = pairs(np.concatenate([fractions, random]))
+    for base in (0, 1, 2, 40, 224):
+        a = [packed(0, base + distance, x) for distance in range(31)]
+        b = [packed(0, base, y)] * 31
+        adder.check(*both_signs(np.concatenate(a), np.concatenate(b)))
 
 
-def test_every_half() -> None:
-    halves = np.arange(1 << 16, dtype=np.uint64)
-    expected = canonical(halves.astype(np.uint16).view(np.float16).astype(np.float32))
-    assert np.array_equal(Widen().run(halves[:, None])[:, 0], expected)
-    assert Widen().step(0xFC01) == CANONICAL
-    assert Widen().step(0x0001) == 0x33800000  # 2^-24
+def test_ties_and_their_neighbours_when_added(adder: Unit) -> None:
+    """An even and an odd number and one half of its last place, or one bit more or less than that."""
+    for exponent in (30, 127, 250):
+        even_odd = packed(0, exponent, np.array([0, 1, 2, 3, 0x7FFFFE, 0x7FFFFF]))
+        half = int(packed(0, exponent - 24, np.array(0)))
+        quarter = int(packed(0, exponent - 25, np.array(0)))
+        near = np.array([half - 1, half, half + 1, quarter - 1, quarter, quarter + 1], np.uint32)
+        a, b = (words.ravel() for words in np.meshgrid(even_odd, near))
+        adder.check(*both_signs(a, b))
 
 
-@given(any_bits, any_bits, any_bits)
-def test_every_integer_is_dequantised(element: int, scale: int, bias: int) -> None:
-    element &= 0xFFFFFF00  # what lies above an integer is ignored
-    for dtype, levels in ((2, 256), (3, 16)):
-        q = np.arange(levels, dtype=np.uint64)
-        rows = np.column_stack([q | np.uint64(element), *(np.full(levels, x) for x in (dtype, scale, bias))])
-        with np.errstate(all="ignore"):
-            value = singles(np.array(scale)) * q.astype(np.float32)
-            value = (value + singles(np.array(bias))).astype(np.float32)
-        assert np.array_equal(results(Dequantise(), 7, rows.astype(np.uint64)), canonical(value))
+def test_one_minus_two_to_the_minus_25(adder: Unit) -> None:
+    """Half of the last place below 1 lies a further bit down: a unit with too few bits is one ulp off here."""
+    got = adder.run(
+        np.array([0x3F800000] * 3, np.uint32), np.array([0xB3000000, 0xB3000001, 0xB2FFFFFF], np.uint32)
+    )
+    assert [hex(word) for word in got] == ["0x3f800000", "0x3f7fffff", "0x3f800000"]
 
 
-@given(any_bits, any_bits, any_bits)
-def test_fp32_and_fp16_pass_the_dequantiser(element: int, scale: int, bias: int) -> None:
-    rows = np.array([[element, 0, scale, bias], [element, 1, scale, bias]], np.uint64)
-    wide = np.array([element & 0xFFFF], np.uint16).view(np.float16).astype(np.float32)
-    expected = [*canonical(singles(np.array([element]))), *canonical(wide)]
-    assert results(Dequantise(), 7, rows).tolist() == [int(x) for x in expected]
+def test_ties_when_multiplied(multiplier: Unit) -> None:
+    """Products of 25 significant bits, the last of them 1: exactly between two numbers, odd and even."""
+    factors = np.arange(3, 4096, 2, dtype=np.int64)
+    others = ((1 << 24) + 1 + 2 * random_words(4, len(factors)).astype(np.int64) % (1 << 24)) // factors | 1
+    products = factors * others
+    exact = (products >= 1 << 24) & (products < 1 << 25)
+    assert exact.sum() > 1000
+    a, b = factors[exact].astype(np.float32), others[exact].astype(np.float32)
+    wanted = applied(np.multiply, a.view(np.uint32), b.view(np.uint32))
+    assert (np.abs(wanted.view(np.float32).astype(np.int64) - products[exact]) == 1).all()  # a tie indeed
+    multiplier.check(*both_signs(a.view(np.uint32), b.view(np.uint32)))
 
 
-@pytest.mark.parametrize(("kind", "latency"), [*PAIRS, (Widen, 0), (Dequantise, 7)])
-def test_words(kind: type[Clocked], latency: int) -> None:
-    assert latency == kind.LATENCY  # type: ignore[attr-defined]
-    assert tuple(inspect.signature(kind.step).parameters)[1:] == kind.INPUTS  # type: ignore[attr-defined]
-    with pytest.raises(ValueError, match="inputs have 9 columns"):
-        kind().run(np.zeros((1, 9), np.uint64))
+def test_results_below_the_least_normal_number(adder: Unit, multiplier: Unit) -> None:
+    """Products that are rounded among the subnormals, or up into the least normal number; sums that stay there."""
+    for scale in range(95, 131):
+        a = packed(0, np.full(400, scale), random_words(scale, 400) & 0x7FFFFF)
+        b = packed(0, np.full(400, 127 - scale + 3), random_words(scale + 1000, 400) & 0x7FFFFF)
+        for drop in (0, 1, 2, 12, 23, 24, 25, 26, 27):
+            smaller = packed(0, np.maximum((b >> 23).astype(np.int64) - drop, 0), b & 0x7FFFFF)
+            multiplier.check(*both_signs(a, smaller))
+    ends = np.array([0x3F7FFFFF, 0x3F7FFFFE, 0x3F000000, 0x3F000001, 0x3EFFFFFF, 0x3F800001], np.uint32)
+    least = np.array([0x00800000, 0x00800001, 0x00FFFFFF, 0x00FFFFFE, 0x007FFFFF, 0x01000000], np.uint32)
+    multiplier.check(*(words.ravel() for words in np.meshgrid(ends, least)))
+    subnormals = random_words(5, 4000) & 0x81FFFFFF
+    adder.check(subnormals, random_words(6, 4000) & 0x81FFFFFF)
+    assert (
+        applied(np.multiply, np.uint32([0x3F7FFFFF]), np.uint32([0x00800000]))[0] == 0x00800000
+    )  # up into normal
+
+
+def test_subnormal_operands_multiplied(multiplier: Unit) -> None:
+    """Every number of leading zeros, times numbers that bring the product back among the normal ones."""
+    for zeros in range(23):
+        a = packed(
+            0, np.zeros(150), (1 << (22 - zeros)) | random_words(zeros, 150) & ((1 << (22 - zeros)) - 1)
+        )
+        b = packed(0, 100 + random_words(zeros + 50, 150) % 155, random_words(zeros + 99, 150) & 0x7FFFFF)
+        multiplier.check(*both_signs(a, b))
+        multiplier.check(b, a)
+
+
+def test_results_beyond_the_greatest_number(adder: Unit, multiplier: Unit) -> None:
+    """Overflow by the exponent, by the carry, by rounding alone; and the last that do not overflow."""
+    top = packed(0, 250 + random_words(7, 3000) % 5, 0x7FFFFF - random_words(8, 3000) % 4)
+    adder.check(top, packed(0, 225 + random_words(9, 3000) % 30, random_words(10, 3000) & 0x7FFFFF))
+    half = np.array([0x72FFFFFF, 0x73000000, 0x73000001, 0x737FFFFF], np.uint32)
+    adder.check(*both_signs(np.full(4, 0x7F7FFFFF, np.uint32), half))
+    other = packed(0, 124 + random_words(11, 3000) % 6, random_words(12, 3000) & 0x7FFFFF)
+    multiplier.check(*both_signs(top, other))
+    near_one = np.array([0x3F800000, 0x3F800001, 0x3F7FFFFF, 0x3F800002], np.uint32)
+    multiplier.check(*(words.ravel() for words in np.meshgrid(near_one, top[:200])))
+
+
+def test_no_double_rounding(multiplier: Unit) -> None:
+    """Just above and below a tie by the lowest bit of 48: a unit that rounds twice, or loses sticky bits, errs."""
+    a = random_words(13, 30_000) & 0x7FFFFF | 0x3F800000
+    significand = (a & 0x7FFFFF | 0x800000).astype(np.int64)
+    goal = (random_words(14, 30_000).astype(np.int64) & 0x7FFFFF | 0x800000) * 2 + 1  # a tie, times 2^23
+    other = (goal << 22) // significand
+    for step in (-1, 0, 1):
+        inside = (other + step >= 1 << 23) & (other + step < 1 << 24)
+        multiplier.check(a[inside], packed(0, 127, (other + step)[inside] & 0x7FFFFF))
+
+
+def test_reset_gives_plus_zero(adder: Unit, multiplier: Unit) -> None:
+    for hardware, output, latency in ((add.FP_ADD, "sum", 3), (multiply.FP_MUL, "product", 4)):
+        ones = np.full(latency + 1, 0x3F800000, np.uint32)
+        got = Circuit(hardware).run({"a": ones, "b": ones})[output]
+        assert got[:latency].tolist() == [0] * latency
+        assert got[latency] != 0

@@ -78,9 +78,12 @@ def long_rows(seed: int, n: int) -> list[Row]:
         rows.append(
             {
                 "valid": int(rng.random() < (0.3, 0.9)[clock // 128 % 2]),
-                "element": (single[0], half | 0xABCD0000, int(rng.integers(1 << 32)), int(rng.integers(1 << 32)))[
-                    dtype
-                ],
+                "element": (
+                    single[0],
+                    half | 0xABCD0000,
+                    int(rng.integers(1 << 32)),
+                    int(rng.integers(1 << 32)),
+                )[dtype],
                 "dtype": dtype,
                 "scale": single[1],
                 "bias": single[2],

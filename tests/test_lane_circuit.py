@@ -5,14 +5,13 @@ import pytest
 from circuit_runs import Circuit
 from naive_lane import NaiveLane
 from recnmp.rtl.lane import LANE, LANE_ARITHMETIC, LANE_CONTROL, datapath
-from recnmp.rtl.ports import Hardware
 
 Columns = dict[str, np.ndarray]
 
 
 @pytest.fixture(scope="module")
-def lane() -> Hardware:
-    return LANE
+def lane() -> Circuit:
+    return Circuit(LANE)
 
 
 def stimulus(
@@ -55,19 +54,19 @@ def first_difference(got: Columns, wanted: Columns) -> str | None:
 @pytest.mark.parametrize(
     ("places", "offered"), [(1, 1.0), (2, 1.0), (3, 0.9), (4, 0.5), (12, 1.0), (128, 0.8)]
 )
-def test_every_output_on_every_clock(lane: Hardware, places: int, offered: float) -> None:
+def test_every_output_on_every_clock(lane: Circuit, places: int, offered: float) -> None:
     columns = stimulus(3000, seed=100 + places, places=places, offered=offered)
     wanted = expected(columns)
-    assert first_difference(Circuit(lane).run(columns), wanted) is None
+    assert first_difference(lane.run(columns), wanted) is None
     if places < 4:
         assert wanted["waiting"].sum() > 400
     assert len(np.unique(wanted["sum"])) > 500
 
 
 @pytest.mark.parametrize("dtype", range(4))
-def test_each_dtype_alone(lane: Hardware, dtype: int) -> None:
+def test_each_dtype_alone(lane: Circuit, dtype: int) -> None:
     columns = stimulus(1500, seed=dtype, places=5, offered=1.0, dtypes=(dtype,))
-    assert first_difference(Circuit(lane).run(columns), expected(columns)) is None
+    assert first_difference(lane.run(columns), expected(columns)) is None
 
 
 def test_sixteen_lanes_on_one_control_are_sixteen_lanes() -> None:

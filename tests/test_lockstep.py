@@ -7,7 +7,6 @@ import pytest
 from hypothesis import find, given, settings
 from hypothesis import strategies as st
 from lockstep_toys import COUNTER, CounterKernel, Planted, counter
-
 from recnmp.rtl.lockstep.difference import SHOWN, Difference
 from recnmp.rtl.lockstep.pair import PIECE, Pair
 from recnmp.rtl.lockstep.shorten import Shortener
@@ -109,7 +108,9 @@ def shows(bench: Bench, rows: list[tuple[int, int]]) -> bool:
 def test_hypothesis_finds_and_shrinks_a_fault() -> None:
     """Wrong after a step of 2 and one of 1: two rows, and a third clock to see it in."""
     bench = Bench(COUNTER, side=CounterKernel((2, 1)))
-    rows = find(STEPS, lambda rows: shows(bench, rows), settings=settings(max_examples=2000, derandomize=True))
+    rows = find(
+        STEPS, lambda rows: shows(bench, rows), settings=settings(max_examples=2000, derandomize=True)
+    )
     assert rows == [(1, 2), (1, 1), (0, 0)]
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from recnmp.kernels.fp_units import FpAdd, FpMul
-from recnmp.kernels.lane import Lane
 from recnmp.rtl.lockstep.fp_stimulus import halves, operand_pairs, quantised, two_operands
 from recnmp.rtl.lockstep.lane_stimulus import lane_inputs
 from recnmp.rtl.lockstep.words import Words
+
+from recnmp.kernels.fp_units import FpAdd, FpMul
+from recnmp.kernels.lane import Lane
 
 CLOCKS = 100_000
 
@@ -24,7 +24,10 @@ def exact(a: np.ndarray, b: np.ndarray, multiply: bool) -> tuple[np.ndarray, np.
         x, y = singles(a).astype(np.float64), singles(b).astype(np.float64)
         if multiply:
             return x * y, np.isfinite(x * y)
-        apart = np.abs((a >> np.uint64(23) & np.uint64(255)).astype(int) - (b >> np.uint64(23) & np.uint64(255)).astype(int))
+        apart = np.abs(
+            (a >> np.uint64(23) & np.uint64(255)).astype(int)
+            - (b >> np.uint64(23) & np.uint64(255)).astype(int)
+        )
         return x + y, np.isfinite(x + y) & (apart <= 27)
 
 

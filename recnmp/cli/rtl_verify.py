@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 from ..errors import RecnmpError
@@ -68,8 +69,7 @@ def _run_fault(args: argparse.Namespace) -> int:
     for name in args.blocks or [fault.block]:
         if block_named(name).name != fault.block:
             raise RecnmpError(f"--block {name}: fault {fault.name} is one of {fault.block}")
-    circuit = BLOCKS[fault.block].circuit()
-    fault.patch(circuit)
+    circuit = fault.circuit(BLOCKS[fault.block])
     print(f"fault {fault.name}: {fault.says}", flush=True)
     if not _verified(Bench(PAIRS[fault.block], circuit), fault.block, args):
         return 1
@@ -104,8 +104,17 @@ def _progress(name: str, clocks: int) -> Iterator[Callable[[int], None]]:
     """Clocks, rate and time left, on a terminal only."""
     from tqdm import tqdm
 
+    # tqdm itself shows nothing on a terminal that says it has neither columns nor lines
+    size = get_terminal_size()
     with tqdm(
-        total=clocks, desc=name, unit=" clocks", unit_scale=True, disable=not sys.stderr.isatty(), leave=False
+        total=clocks,
+        desc=name,
+        unit=" clocks",
+        unit_scale=True,
+        disable=not sys.stderr.isatty(),
+        leave=False,
+        ncols=size.columns,
+        nrows=size.lines,
     ) as bar:
 
         def advance(done: int) -> None:

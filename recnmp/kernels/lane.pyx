@@ -6,7 +6,7 @@ value is computed where it enters the pipeline; its partial sum is read and writ
 
 import numpy as np
 
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memset
 
 from .float32 cimport FP16, NEGATIVE_ZERO_BITS, ONE_BITS, add32, element32, multiply32

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import functools
 import hashlib
 import os
 import platform
 import shlex
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -34,10 +36,8 @@ def _told(command: Sequence[str]) -> str:
             f"no C compiler {command[0]!r}: install one (Debian: gcc), or name it in CC"
         ) from None
     if done.returncode:
-        raise RecnmpError(
-            f"the C compiler {command[0]!r} fails: {(done.stderr.strip() or 'no message').splitlines()[-1]}; "
-            "install one (Debian: gcc), or name it in CC"
-        )
+        said = [line for line in done.stderr.splitlines() if "error" in line] or ["it gives no reason"]
+        raise RecnmpError(f"the C compiler {command[0]!r} fails: {said[0].strip()}")
     return done.stdout
 
 
@@ -96,7 +96,9 @@ def _writable_folder() -> Path:
 @functools.cache
 def _private_temporary() -> Path:
     # made anew for every process, with a name that nobody can prepare: what is loaded from there is ours
-    return Path(tempfile.mkdtemp(prefix="recnmp-"))
+    made = tempfile.mkdtemp(prefix="recnmp-")
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return Path(made)
 
 
 def _load(path: Path, digest: str) -> ctypes.CDLL | None:

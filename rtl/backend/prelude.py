@@ -36,10 +36,14 @@ typedef int64_t I __attribute__((vector_size(8 * LANES)));
 #define LT(a, b) ((W)((a) < (b)) & 1ull)
 #define LESS(a, b) ((W)((I)(a) < (I)(b)) & 1ull)
 #define MUX(c, f, t) ((f) ^ (((f) ^ (t)) & (ZERO - (c))))
-#if LANES == 4 && defined(__AVX2__)
-#define MUL32(a, b) ((W)_mm256_mul_epu32((__m256i)(a), (__m256i)(b)))
-#elif LANES == 8 && defined(__AVX512F__)
-#define MUL32(a, b) ((W)_mm512_mul_epu32((__m512i)(a), (__m512i)(b)))
+/* GCC does not see that the operands have 32 bits, and would multiply 64-bit ones in three steps */
+#if LANES == 4 && defined(__AVX2__) && !defined(__clang__)
+typedef int N __attribute__((vector_size(32)));
+#define MUL32(a, b) ((W)__builtin_ia32_pmuludq256((N)(a), (N)(b)))
+#elif LANES == 8 && defined(__AVX512F__) && !defined(__clang__)
+typedef int N __attribute__((vector_size(64)));
+typedef long long L __attribute__((vector_size(64)));
+#define MUL32(a, b) ((W)__builtin_ia32_pmuludq512_mask((N)(a), (N)(b), (L)ZERO, (unsigned char)-1))
 #else
 #define MUL32(a, b) ((a) * (b))
 #endif
@@ -76,6 +80,5 @@ def prelude(used: int, lanes: int) -> str:
     if lanes == 1:
         return "\n".join([*lines, "#define COPIES 1", SCALAR])
     copies = -(-used // lanes) * lanes
-    lines += ["#if defined(__AVX2__) || defined(__AVX512F__)", "#include <immintrin.h>", "#endif"]
     lines += [f"#define USED {used}", f"#define COPIES {copies}", f"#define LANES {lanes}"]
     return "\n".join([*lines, VECTOR])

@@ -46,7 +46,7 @@ def _align(at: Scope, a: pyrtl.WireVector, b: pyrtl.WireVector) -> dict[str, pyr
         "aligned": at.register("aligned_1", at("aligned", aligned)),
         "exponent": at.register("exponent_1", pyrtl.select(swap, y.exponent, x.exponent)),
         "subtract": at.register("subtract_1", subtract),
-        "close": at.register("close_1", at("close", distance[1:] == 0)),
+        "distant": at.register("distant_1", at("distant", distance[1:] != 0)),
         "sign": at.register("sign_1", pyrtl.select(swap, y.sign, x.sign)),
         "nan": at.register("nan_1", at("nan", x.nan | y.nan | opposed)),
         "infinite": at.register("infinite_1", at("infinite", x.infinite | y.infinite)),
@@ -61,18 +61,28 @@ def _add(at: Scope, was: dict[str, pyrtl.WireVector]) -> dict[str, pyrtl.WireVec
     # A 1 as far below the hidden bit as the exponent is above the least one ends the search for the leading 1.
     places = at("places", (exponent - 1)[:8])
     stop = pyrtl.select(places[5:] != 0, pyrtl.Const(0, 32), _one_hot_from_top(places[:5]))
+    total = at("total", total[1:29])
+    # Where the leading 1 is: the search begins here, with the half that has it.
+    leading = at("leading", _exact(total) | at("stop", stop))
+    low_half = at("low_half", leading[16:] == 0)
     return {
-        "total": at.register("total_2", at("total", total[1:29])),
-        "stop": at.register("stop_2", at("stop", stop)),
+        "total": at.register("total_2", total),
+        "low_half": at.register("low_half_2", low_half),
+        "half": at.register("half_2", pyrtl.select(low_half, leading[:16], leading[16:])),
         "exponent": at.register("exponent_2", exponent),
         "above": at.register("above_2", (exponent + 1)[:8]),
         "below": at.register("below_2", places),
         "subtract": at.register("subtract_2", subtract),
-        "close": at.register("close_2", was["close"]),
+        "distant": at.register("distant_2", was["distant"]),
         "sign": at.register("sign_2", was["sign"]),
         "nan": at.register("nan_2", was["nan"]),
         "infinite": at.register("infinite_2", was["infinite"]),
     }
+
+
+def _exact(total: pyrtl.WireVector) -> pyrtl.WireVector:
+    """Of a sum without carry 24 bits, and the guard bit, which a distance of 1 fills: on top of 32 bits."""
+    return pyrtl.concat(total[2:27], pyrtl.Const(0, 7))
 
 
 def _one_hot_from_top(places: pyrtl.WireVector) -> pyrtl.WireVector:
@@ -98,12 +108,10 @@ def _round(at: Scope, was: dict[str, pyrtl.WireVector]) -> pyrtl.WireVector:
     round_up = at("round_up", guard & (sticky | lowest))
     rounded = at("rounded", (pyrtl.concat(exponent, moved[2:25]) + round_up)[:31])
     overflow = at("overflow", carry & (was["above"] == 0xFF))
-    # Exact: 24 bits and the guard bit, which a distance of 1 fills.
-    exact = pyrtl.concat(total[2:27], pyrtl.Const(0, 7))
-    zeros = at("zeros", leading_zeros(exact | was["stop"]))
-    exact = at("normalised", shift_left(exact, zeros))
+    zeros = at("zeros", pyrtl.concat(was["low_half"], leading_zeros(was["half"])))
+    exact = at("normalised", shift_left(_exact(total), zeros))
     least = pyrtl.select(exact[31], (was["exponent"] - zeros)[:8], pyrtl.Const(0, 8))
-    near = at("near", was["close"] & ~carry & ~hidden)
+    near = at("near", ~was["distant"] & ~carry & ~hidden)
     magnitude = pyrtl.select(near, pyrtl.concat(least, exact[8:31]), rounded)
     special = at("special", was["nan"] | was["infinite"] | overflow)
     magnitude = pyrtl.select(special, special_magnitude(special, was["nan"]), magnitude)

@@ -1,4 +1,4 @@
-"""A product of two 24-bit words as the sum of two 48-bit words: radix-4 Booth digits, carry-save adders.
+"""A product of two 24-bit words as the sum of a few 48-bit words: radix-4 Booth digits, carry-save adders.
 
 All on whole words modulo 2^48: a carry-save step is five operations, whatever the width; zeros that never
 change are for synthesis to remove.
@@ -59,7 +59,7 @@ def booth_rows(
     return rows
 
 
-def reduce_rows(at: Scope, rows: Sequence[pyrtl.WireVector], left: int = 2) -> list[pyrtl.WireVector]:
+def reduce_rows(at: Scope, rows: Sequence[pyrtl.WireVector], left: int) -> list[pyrtl.WireVector]:
     """Rows with the same sum modulo 2^48, as few as `left`, level by level; named level1_sum0, level1_carry0, ..."""
     rows, level = list(rows), 0
     while len(rows) > left:
@@ -67,14 +67,14 @@ def reduce_rows(at: Scope, rows: Sequence[pyrtl.WireVector], left: int = 2) -> l
         whole = len(rows) - len(rows) % 3
         following = []
         for first in range(0, whole, 3):
-            total, carry = _carry_save(*rows[first : first + 3])
+            total, carry = carry_save(*rows[first : first + 3])
             label = f"level{level}_"
             following += [at(f"{label}sum{first // 3}", total), at(f"{label}carry{first // 3}", carry)]
         rows = following + rows[whole:]
     return rows
 
 
-def _carry_save(
+def carry_save(
     a: pyrtl.WireVector, b: pyrtl.WireVector, c: pyrtl.WireVector
 ) -> tuple[pyrtl.WireVector, pyrtl.WireVector]:
     """Two words with the same sum as the three, modulo 2 to their width."""

@@ -17,7 +17,8 @@ def widen_fp16(half: pyrtl.WireVector, name: str = "widen") -> pyrtl.WireVector:
     """The FP32 word of a binary16 word. A subnormal becomes normal; a NaN becomes 0x7FC00000."""
     at = Scope(name)
     sign, field, fraction = half[15], half[10:15], half[:10]
-    normalised, zeros = normalise(fraction)
+    normalised, places = normalise(fraction)
+    zeros = at("zeros", pyrtl.concat_list(places[::-1]))
     whole = at("whole", fraction == 0)
     least = at("least", field == 0)
     top = at("top", field == 0x1F)
@@ -35,7 +36,8 @@ def unsigned_to_fp32(code: pyrtl.WireVector, name: str = "unsigned") -> pyrtl.Wi
     """The FP32 word of an unsigned integer of 2 to 8 bits."""
     at = Scope(name)
     bits = len(code)
-    normalised, zeros = normalise(code)
+    normalised, places = normalise(code)
+    zeros = at("zeros", pyrtl.concat_list(places[::-1]))
     exponent = (pyrtl.Const(126 + bits, 8) - zeros)[:8]
     value = pyrtl.concat(pyrtl.Const(0, 1), exponent, normalised[:-1], pyrtl.Const(0, 24 - bits))
     return at("single", pyrtl.select(at("zero", code == 0), pyrtl.Const(0, 32), value))

@@ -1,10 +1,10 @@
 """FP32 multiplier: IEEE 754 binary32, round to nearest even, subnormals, one NaN (D10), in 4 clocks.
 
-1. *Normalise.* A subnormal operand gets its leading 1 on top; the other one is recoded to 13 digits -2 .. 2
-   (radix-4 Booth).
-2. *Multiply.* 13 multiples are reduced to two words by carry-save adders on whole words; exponents.
-3. *Add* the two words, and move the product by the first place.
-4. *Round.* A product below the least exponent is shifted right; then it is rounded.
+1. *Normalise.* A subnormal operand gets its leading 1 on top (the last steps of it in stage 2); the other one is
+   recoded to 13 digits -2 .. 2 (radix-4 Booth).
+2. *Multiply.* 13 multiples are reduced to three words by carry-save adders on whole words; exponents.
+3. *Add* the three words.
+4. *Round.* A product of 2 or more, or below the least exponent, is shifted right; then it is rounded.
 
 Where both operands are subnormal only one is normalised: their product is less than half the least number.
 """
@@ -15,7 +15,7 @@ import pyrtl
 
 from ..ports import Hardware, Port, Wires
 from ..scope import Scope
-from .carry_save import booth_digits, booth_rows, reduce_rows
+from .carry_save import booth_digits, booth_rows, carry_save, reduce_rows
 from .format import special_magnitude, unpack
 from .shift import normalise, shift_right_sticky
 
@@ -32,13 +32,13 @@ def _normalise(at: Scope, a: pyrtl.WireVector, b: pyrtl.WireVector) -> dict[str,
     x, y = unpack(a, at, "a"), unpack(b, at, "b")
     thin = at("thin", pyrtl.select(x.normal, y.significand, x.significand))
     other = at("other", pyrtl.select(x.normal, x.significand, y.significand))
-    normalised, zeros = normalise(thin)
+    normalised, zeros = normalise(thin, (4, 3, 2))
     one, two, minus = booth_digits(other)
     nan = at("nan", x.nan | y.nan | x.zero & y.infinite | x.infinite & y.zero)
     infinite = at("infinite", x.infinite | y.infinite)
     return {
         "normalised": at.register("normalised_1", at("normalised", normalised)),
-        "zeros": at.register("zeros_1", at("zeros", zeros)),
+        "zeros": at.register("zeros_1", at("zeros", pyrtl.concat(*zeros))),
         "one": at.register("one_1", at("one", one)),
         "two": at.register("two_1", at("two", two)),
         "minus": at.register("minus_1", at("minus", minus)),
@@ -51,17 +51,19 @@ def _normalise(at: Scope, a: pyrtl.WireVector, b: pyrtl.WireVector) -> dict[str,
 
 
 def _multiply(at: Scope, was: dict[str, pyrtl.WireVector]) -> dict[str, pyrtl.WireVector]:
-    rows = booth_rows(was["normalised"], was["one"], was["two"], was["minus"])
-    partial_sum, partial_carry = reduce_rows(at, rows)
+    multiplicand, last = normalise(was["normalised"], (1, 0))
+    rows = booth_rows(at("multiplicand", multiplicand), was["one"], was["two"], was["minus"])
+    rows = reduce_rows(at, rows, 3)
     # Signed, 10 bits: how far the product lies below the least exponent; 1 - that is its biased exponent.
-    gap = at("gap", (was["zeros"] + pyrtl.Const(128, 10) - was["exponents"])[:10])
+    zeros = pyrtl.concat(was["zeros"], *last)
+    gap = at("gap", (zeros + pyrtl.Const(128, 10) - was["exponents"])[:10])
     tiny = at("tiny", ~gap[9] & (gap != 0))
     exponent = pyrtl.select(tiny, pyrtl.Const(1, 10), (1 - gap)[:10])
     places = pyrtl.select(gap[5:9] != 0, pyrtl.Const(31, 5), gap[:5])
+    exponent = at("exponent", exponent[:9])
     return {
-        "partial_sum": at.register("partial_sum_2", at("partial_sum", partial_sum)),
-        "partial_carry": at.register("partial_carry_2", at("partial_carry", partial_carry)),
-        "exponent": at.register("exponent_2", at("exponent", exponent[:9])),
+        **{f"row{number}": at.register(f"row{number}_2", row) for number, row in enumerate(rows)},
+        "exponent": at.register("exponent_2", exponent),
         "places": at.register("places_2", at("places", pyrtl.select(tiny, places, pyrtl.Const(0, 5)))),
         "tiny": at.register("tiny_2", tiny),
         **{part: at.register(f"{part}_2", was[part]) for part in ("sign", "nan", "top", "zero")},
@@ -69,18 +71,27 @@ def _multiply(at: Scope, was: dict[str, pyrtl.WireVector]) -> dict[str, pyrtl.Wi
 
 
 def _add(at: Scope, was: dict[str, pyrtl.WireVector]) -> dict[str, pyrtl.WireVector]:
-    # Of the product's 48 bits the 26 above the 22 lowest stay; those go into a sticky bit.
-    whole = at("whole", (was["partial_sum"] + was["partial_carry"])[:48])
-    long = at("long", whole[47] & ~was["tiny"])  # the product of two significands is 2 or more
-    places = pyrtl.concat(was["places"][1:], was["places"][0] | long)
-    kept = pyrtl.concat(whole[22:], at("rest", whole[:22] != 0))
-    exponent = pyrtl.select(long, (was["exponent"] + 1)[:9], was["exponent"])
-    overflow = at("overflow", (exponent[:8] == 0xFF) | exponent[8])
-    top = was["top"] | overflow & ~was["zero"]
+    partial_sum, partial_carry = carry_save(was["row0"], was["row1"], was["row2"])
+    partial_sum, partial_carry = at("partial_sum", partial_sum), at("partial_carry", partial_carry)
+    # Of the product's 48 bits the 22 lowest only go into a sticky bit. The others are added with and without a
+    # carry from there (the two 1s below the lowest bit), and then chosen.
+    low = at("low", partial_sum[:22] + partial_carry[:22])
+    x, y = partial_sum[22:], partial_carry[22:]
+    carried = (pyrtl.concat(x, pyrtl.Const(1, 1)) + pyrtl.concat(y, pyrtl.Const(1, 1)))[1:27]
+    high = at("high", pyrtl.select(at("low_carry", low[22]), carried, (x + y)[:26]))
+    kept = at("kept", pyrtl.concat(high, at("rest", low[:22] != 0)))
+    long = at("long", high[25] & ~was["tiny"])  # the product of two significands is 2 or more
+    # A tiny product goes right by its own number of places, whatever its highest bit.
+    places = at("places_right", pyrtl.concat(was["places"][1:], was["places"][0] | long))
+    # The exponent, and whether it is too great, with and without the place that `long` adds.
+    exponent, above = was["exponent"], (was["exponent"] + 1)[:9]
+    overflow = pyrtl.select(long, above > 0xFE, exponent > 0xFE)
+    overflow = at("overflow", overflow & ~was["zero"])
+    top = was["top"] | overflow
     return {
-        "kept": at.register("kept_3", at("kept", shift_right_sticky(kept, places, (0,)))),
-        "exponent": at.register("exponent_3", exponent[:8]),
-        "places": at.register("places_3", was["places"]),
+        "kept": at.register("kept_3", kept),
+        "exponent": at.register("exponent_3", pyrtl.select(long, above[:8], exponent[:8])),
+        "places": at.register("places_3", places),
         "special": at.register("special_3", at("special", top | was["zero"])),
         "top": at.register("top_3", top),
         **{part: at.register(f"{part}_3", was[part]) for part in ("sign", "nan")},
@@ -88,7 +99,7 @@ def _add(at: Scope, was: dict[str, pyrtl.WireVector]) -> dict[str, pyrtl.WireVec
 
 
 def _round(at: Scope, was: dict[str, pyrtl.WireVector]) -> pyrtl.WireVector:
-    shifted = at("shifted", shift_right_sticky(was["kept"], was["places"], (1, 2, 3, 4)))
+    shifted = at("shifted", shift_right_sticky(was["kept"], was["places"], (0, 1, 2, 3, 4)))
     guard, sticky, lowest = at("guard", shifted[1]), at("sticky", shifted[0]), shifted[2]
     round_up = at("round_up", guard & (sticky | lowest))
     field = pyrtl.select(at("hidden", shifted[25]), was["exponent"], pyrtl.Const(0, 8))

@@ -41,16 +41,18 @@ def leading_zeros(word: pyrtl.WireVector) -> pyrtl.WireVector:
     return pyrtl.concat_list(counted[::-1])
 
 
-def normalise(word: pyrtl.WireVector) -> tuple[pyrtl.WireVector, pyrtl.WireVector]:
-    """`word` shifted left until its highest bit is 1, and by how many places.
+def normalise(
+    word: pyrtl.WireVector, levels: Sequence[int] | None = None
+) -> tuple[pyrtl.WireVector, list[pyrtl.WireVector]]:
+    """`word` shifted left until its highest bit is 1, and by how many places: their bits, highest first.
 
-    The places have as many bits as width - 1 needs. Of the word 0 they mean nothing, and it stays 0.
+    The places have as many bits as width - 1 needs. Of the word 0 they mean nothing, and it stays 0. `levels` are
+    the bits to do, from the highest down, where the work is divided.
     """
-    levels = (len(word) - 1).bit_length()
     empties = []
-    for level in reversed(range(levels)):
+    for level in levels if levels is not None else reversed(range((len(word) - 1).bit_length())):
         by = 1 << level
         empty = word[-by:] == 0
         word = pyrtl.select(empty, pyrtl.concat(word[:-by], pyrtl.Const(0, by)), word)
         empties.append(empty)
-    return word, pyrtl.concat_list(empties[::-1])
+    return word, empties

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import add
 
 import numpy as np
 
@@ -58,12 +59,12 @@ class Difference:
         columns = [["", "clock", *(f"{clock:,}" for clock in clocks)]]
         for i, port in enumerate(ports.inputs):
             if i not in still or len(still) == len(ports.inputs):
-                columns.append(["in", port.name, *(_hex(port, value) for value in self.inputs[:, i].tolist())])
+                columns.append(["in", port.name, *_hexes(port, self.inputs[:, i])])
         differs = self.kernel_outputs != self.circuit_outputs
         for side, outputs in (("kernel", self.kernel_outputs), ("circuit", self.circuit_outputs)):
             for i, port in enumerate(ports.outputs):
-                marks = ["*" if differ else "" for differ in differs[:, i]]
-                cells = [m + _hex(port, value) for m, value in zip(marks, outputs[:, i].tolist(), strict=True)]
+                marks = np.where(differs[:, i], "*", "").tolist()
+                cells = map(add, marks, _hexes(port, outputs[:, i]))
                 columns.append([side, port.name, *cells])
         lines = _aligned(columns)
         if 0 < len(still) < len(ports.inputs):
@@ -74,6 +75,10 @@ class Difference:
 
 def _hex(port: Port, value: int) -> str:
     return f"{value:0{-(-port.bits // 4)}x}"
+
+
+def _hexes(port: Port, values: Uint64s) -> list[str]:
+    return [_hex(port, value) for value in values.tolist()]
 
 
 def _aligned(columns: list[list[str]]) -> list[str]:

@@ -33,7 +33,8 @@ _PROFILES = 10
 def _with_exponent(bits: Uint64s, exponent: np.ndarray) -> Uint64s:
     """The same sign and fraction; exponents outside 0 .. 255 are taken to the nearer end."""
     field = np.clip(exponent, 0, 255).astype(np.uint64)
-    return bits & (_SIGN | _FRACTION) | field << _23
+    made: Uint64s = bits & (_SIGN | _FRACTION) | field << _23
+    return made
 
 
 def _exponent(bits: Uint64s) -> np.ndarray:
@@ -64,7 +65,7 @@ def operand_pairs(words: Words, count: int) -> tuple[Uint64s, Uint64s]:
     a[at] = _with_exponent(a[at], words.between(len(at), 0, 3) % 3)
     small = _with_exponent(b[at], words.between(len(at), 0, 25))
     b[at] = np.where(words.once_in(len(at), 2), small, b[at])
-    at = rows(_TIES)  # few significant bits: sums and products that end just at half a unit, or a bit beside it
+    at = rows(_TIES)  # few significant bits: results that end just at half a unit, or a bit beside it
     short = _FRACTION << words.below(len(at), 23) & _FRACTION
     b[at] = _with_exponent(b[at], _exponent(a[at]) - words.between(len(at), -1, 26))
     a[at] &= ~_FRACTION | short | words.once_in(len(at), 8)

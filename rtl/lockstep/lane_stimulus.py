@@ -22,6 +22,10 @@ def _near_one(words: Words, count: int, exponent_low: int, exponent_high: int) -
     return words.bits(count, 1) << np.uint64(31) | exponent << np.uint64(23) | words.bits(count, 23)
 
 
+def _tag_and_group(place: Uint64s) -> tuple[Uint64s, Uint64s]:
+    return place >> np.uint64(3), place & np.uint64(7)
+
+
 def lane_inputs(words: Words, first: int, clocks: int) -> Uint64s:
     """Columns of the lane's inputs, in the page's order."""
     stretches = -(-clocks // _STRETCH)
@@ -51,7 +55,8 @@ def lane_inputs(words: Words, first: int, clocks: int) -> Uint64s:
     dtype = habit(0, 1, 2, 3, 4, 4)
     dtype = np.where(dtype == 4, words.below(clocks, 4), dtype)
     rest = words.bits(clocks, 32)  # also what lies above a narrow element
-    half = (words.bits(clocks, 1) << np.uint64(15)) | words.below(clocks, 20) << np.uint64(10) | rest >> np.uint64(22)
+    half = words.bits(clocks, 1) << np.uint64(15) | words.below(clocks, 20) << np.uint64(10)
+    half |= rest >> np.uint64(22)
     element = np.where(dtype == 0, _near_one(words, clocks, 120, 134), rest)
     element = np.where(dtype == 1, (rest << np.uint64(16) & np.uint64(0xFFFF0000)) | half, element)
 
@@ -62,6 +67,6 @@ def lane_inputs(words: Words, first: int, clocks: int) -> Uint64s:
     scale, bias, weight = number(114, 126), number(120, 130), number(120, 130)
     element = np.where(odd, words.bits(clocks, 32), element)
     weighted = often(habit(0, 8, 16))
-    columns = [valid, element, dtype, scale, bias, weighted, weight, begins, put >> np.uint64(3), put & np.uint64(7)]
-    columns += [reads, asked >> np.uint64(3), asked & np.uint64(7)]
+    operand = [valid, element, dtype, scale, bias, weighted, weight, begins, *_tag_and_group(put)]
+    columns = [*operand, reads, *_tag_and_group(asked)]
     return np.column_stack([column.astype(np.uint64) for column in columns])

@@ -36,7 +36,9 @@ class Bench:
         self._kernel: Side = pair.kernel()
         self._circuit = _compiled(pair, circuit) if side is None else side
 
-    def verify(self, clocks: int, seed: int, progress: Callable[[int], None] | None = None) -> Difference | None:
+    def verify(
+        self, clocks: int, seed: int, progress: Callable[[int], None] | None = None
+    ) -> Difference | None:
         """Run so many clocks of the pair's stimulus; the first difference, None if all is equal.
 
         progress is told clocks since it was last told, after each piece; there Ctrl-C is answered too.
@@ -46,7 +48,10 @@ class Bench:
     def compare(
         self, pieces: Iterable[Uint64s], shown: int, progress: Callable[[int], None] | None = None
     ) -> Difference | None:
-        """Run pieces of one stimulus, uint64 [clocks, inputs] each, from reset; `shown`: clocks that are kept to tell."""
+        """Run pieces of one stimulus, uint64 [clocks, inputs] each, from reset; the first difference.
+
+        shown: clocks up to it that are kept, so that they can be told.
+        """
         self._kernel.reset()
         self._circuit.reset()
         before = 0
@@ -85,7 +90,9 @@ class Bench:
         rows = Shortener(differs).shorten(last, clocks)
         found = self.compare([np.ascontiguousarray(rows)], len(rows))
         if found is None:
-            raise ValueError(f"{self.pair.name}: nothing differs with seed {seed} up to clock {difference.clock}")
+            raise ValueError(
+                f"{self.pair.name}: nothing differs with seed {seed} up to clock {difference.clock}"
+            )
         return found
 
 

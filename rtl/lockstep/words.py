@@ -40,4 +40,5 @@ class Words:
 
     def once_in(self, count: int, times: int) -> Bools:
         """bool [count], each true with probability 1 / times."""
-        return self.below(count, times) == 0
+        hits: Bools = self.below(count, times) == 0
+        return hits
