@@ -17,8 +17,8 @@ def sizes_table(blocks: Sequence[Hardware]) -> str:
         registers = sum(len(register) for register in circuit.wirevector_subset(pyrtl.Register))
         memories = {net.op_param[1] for net in circuit.logic_subset("@")}
         bits = sum(memory.bitwidth << memory.addrwidth for memory in memories)
-        counts = (f"{number:,}" for number in (len(circuit.logic), registers, bits))
-        rows.append((hardware.name, *counts, hardware.summary))
+        nets = f"{len(circuit.logic):,}"
+        rows.append((hardware.name, nets, f"{registers:,}", f"{bits:,}", hardware.summary))
     wide = [max(len(row[column]) for row in rows) for column in range(4)]
     return "\n".join(
         f"{name:<{wide[0]}}  {nets:>{wide[1]}}  {registers:>{wide[2]}}  {memories:>{wide[3]}}  {what}"

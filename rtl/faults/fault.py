@@ -9,6 +9,8 @@ import pyrtl
 
 from ..ports import Hardware
 
+Patch = Callable[[pyrtl.Block], None]
+
 
 @dataclass(frozen=True)
 class Fault:
@@ -20,7 +22,7 @@ class Fault:
     name: str
     block: str
     says: str
-    patch: Callable[[pyrtl.Block], None]
+    patch: Patch
     seen_at: tuple[str, ...]
 
     def circuit(self, hardware: Hardware) -> pyrtl.Block:

@@ -7,7 +7,7 @@ from functools import partial
 import pyrtl
 
 from ..fp.format import MINUS_ZERO
-from .fault import Fault
+from .fault import Fault, Patch
 from .patch import instead, remade, stuck
 
 
@@ -20,7 +20,7 @@ def _upper_half(
 # In a block with inputs `element` and `dtype`: of the byte in which an int4 element stands, the upper half is taken.
 upper_half = partial(remade, change=_upper_half, others=("element", "dtype"))
 
-_ADD = {
+_ADD: dict[str, tuple[str, Patch]] = {
     "round_half_up": (
         "a sum halfway between two numbers is rounded up, not to the even one",
         partial(instead, name="fp_add/round_up", other="fp_add/guard"),
@@ -56,7 +56,7 @@ _ADD = {
     ),
 }
 
-_MULTIPLY = {
+_MULTIPLY: dict[str, tuple[str, Patch]] = {
     "round_half_up": (
         "a product halfway between two numbers is rounded up, not to the even one",
         partial(instead, name="fp_mul/round_up", other="fp_mul/guard"),
@@ -101,12 +101,12 @@ _MULTIPLY = {
     ),
 }
 
-_WIDEN = {
+_WIDEN: dict[str, tuple[str, Patch]] = {
     "subnormal": ("a subnormal fp16 counts as normal", partial(stuck, name="widen/least", value=0)),
     "nan": ("an fp16 NaN becomes an infinity", partial(stuck, name="widen/nan", value=0)),
 }
 
-_DEQUANTISE = {
+_DEQUANTISE: dict[str, tuple[str, Patch]] = {
     "bias_dropped": ("the bias is not added", partial(stuck, name="dequantise/bias_4", value=MINUS_ZERO)),
     "bias_early": (
         "the bias is that of the operand behind",

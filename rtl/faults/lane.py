@@ -7,7 +7,7 @@ from functools import partial
 import pyrtl
 
 from ..fp.format import MINUS_ZERO
-from .fault import Fault
+from .fault import Fault, Patch
 from .fp import upper_half
 from .patch import instead, remade, stuck, swapped, write_late
 
@@ -28,7 +28,7 @@ def _hazard_by_tag(block: pyrtl.Block) -> None:
         remade(block, f"lane/same_{clock}", partial(_tags_only, clock=clock), others)
 
 
-_LANE = {
+_LANE: dict[str, tuple[str, Patch, tuple[str, ...]]] = {
     "hazard_short": (
         "the hazard looks back one clock, not two",
         partial(stuck, name="lane/same_2", value=0),
