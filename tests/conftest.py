@@ -1,6 +1,7 @@
 """What every test shares: how much hypothesis tries, and where the recorded references lie."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -36,3 +37,11 @@ def shared() -> Path:
     if os.environ.get("CI"):
         pytest.fail(message)
     pytest.skip(message)
+
+
+@pytest.fixture(scope="session")
+def compiled_circuits(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Compiled circuits of this run lie in a folder of its own; one for all modules."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RECNMP_CACHE", str(tmp_path_factory.mktemp("circuits")))
+        yield

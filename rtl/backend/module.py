@@ -28,8 +28,7 @@ class CircuitAssertionError(RecnmpError):
     The clock was made to its end. The exception that the circuit names is the cause.
     """
 
-    def __init__(self, name: str, clock: int, copy: int, copies: int, cause: Exception) -> None:
-        of = f" of copy {copy}" if copies > 1 else ""
+    def __init__(self, name: str, clock: int, copy: int, of: str, cause: Exception) -> None:
         super().__init__(f"assertion {name!r}{of} is false in clock {clock}: {cause}")
         self.name, self.clock, self.copy = name, clock, copy
         self.__cause__ = cause
@@ -46,6 +45,7 @@ class Module:
     def __init__(
         self, block: pyrtl.Block, inputs: Sequence[str] | None, outputs: Sequence[str] | None
     ) -> None:
+        block.sanity_check()
         drivers = Drivers(block)
         self.layout: Layout = lay_out(block, inputs, outputs)
         self.inputs, self.outputs = self.layout.inputs, self.layout.outputs
@@ -69,7 +69,7 @@ class Module:
         """New copies as the kernels step them; their state is all zeros."""
         code = self._library.get(copies)
         if code is None:
-            code = self._library[copies] = library(self.text(copies))
+            code = self._library[copies] = library(self.text(copies), native=copies > 1)
         lanes = vector_lanes(copies)
         kinds = ("clock",) if self.input_dependent else ("advance", "outputs")
         places = {kind: ctypes.cast(code[f"circuit_{kind}"], ctypes.c_void_p).value or 0 for kind in kinds}
@@ -82,10 +82,12 @@ class Module:
             raise ValueError(f"copies is {copies}, at least 1 must be")
         return Instance(self, copies)
 
-    def broken(self, failed: int, clock: int, copies: int) -> CircuitAssertionError:
-        """The exception for what a clock function returned."""
+    def broken(self, failed: int, clock: int, copies: int, part: str = "") -> CircuitAssertionError:
+        """The exception for what a clock function returned; `part` is its name in something larger."""
         name, cause = self._asserted[(failed & 0xFFFFFFFF) - 1]
-        return CircuitAssertionError(name, clock, failed >> 32, copies, cause)
+        copy = failed >> 32
+        of = (f" of copy {copy}" if copies > 1 else "") + (f" of {part}" if part else "")
+        return CircuitAssertionError(name, clock, copy, of, cause)
 
 
 def compile_block(
@@ -95,7 +97,8 @@ def compile_block(
 
     inputs, outputs: order of the ports, by default by name; outputs may be left out, inputs may not.
     Raises RecnmpError for unknown ports, a memory with two write ports or more than 26 address bits, a ROM without
-    data for some address, a combinational loop, and without a C compiler when the first instance is made.
+    data for some address, and, when the first instance is made, without a C compiler; PyrtlError for a block that
+    PyRTL refuses (loops, wires without a driver).
     """
     return Module(block, inputs, outputs)
 
