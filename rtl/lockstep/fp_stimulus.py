@@ -83,8 +83,12 @@ def operand_pairs(words: Words, count: int) -> tuple[Uint64s, Uint64s]:
         operand[at] = _with_exponent(operand[at], words.between(len(at), 251, 254))
     at = rows(_CARRIES)  # runs of ones, which a rounding carries through
     ones = _FRACTION >> words.below(len(at), 24) ^ words.pick(len(at), (0, 1, 2, 0x400000))
-    a[at] = a[at] & ~_FRACTION | ones
+    a[at] = np.where(words.once_in(len(at), 2), a[at] & ~_FRACTION | ones, a[at])
     b[at] = _with_exponent(b[at], _exponent(a[at]) - words.between(len(at), 0, 26))
+    # a product just below a power of two
+    inverse = np.uint64(1 << 47) // (a[at] & _FRACTION | np.uint64(1 << 23))
+    beside = words.bits(len(at), 32) & ~_FRACTION | inverse & _FRACTION
+    b[at] = np.where(words.once_in(len(at), 2), beside, b[at])
     return a, b
 
 
