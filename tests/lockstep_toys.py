@@ -19,7 +19,9 @@ def counter(name: str = "counter") -> Hardware:
     def build(wires: Mapping[str, pyrtl.WireVector]) -> Mapping[str, pyrtl.WireVector]:
         total = pyrtl.Register(16, "total")
         total.next <<= (total + pyrtl.select(wires["go"], wires["step"], pyrtl.Const(0, 8)))[:16]
-        return {"total_out": total, "zero": total == 0}
+        zero = pyrtl.WireVector(1, "total_is_0")
+        zero <<= total == 0
+        return {"total_out": total, "zero": zero}
 
     inputs = (Port("go", 1, "add"), Port("step", 8, "what to add"))
     outputs = (Port("total_out", 16, "the total"), Port("zero", 1, "it is 0"))

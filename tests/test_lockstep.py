@@ -145,6 +145,20 @@ def test_shortening_ends_with_what_is_needed(values: list[int], need: int) -> No
         assert differs(np.delete(rows, row, axis=0)) is None
 
 
+@pytest.mark.parametrize("bit", [0, 7, 63])
+def test_shortening_leaves_single_bits(bit: int) -> None:
+    """Of 2,000 clocks of any words, the one bit that matters, in a clock of its own."""
+    words = np.random.PCG64(bit).random_raw(2000 * 3).reshape(-1, 3)
+
+    def differs(rows: np.ndarray) -> int | None:
+        hits = np.flatnonzero(rows[:, 1] >> np.uint64(bit) & np.uint64(1))
+        return int(hits[0]) if len(hits) else None
+
+    assert differs(words) is not None
+    rows = Shortener(differs).shorten(lambda length: words[-length:], len(words))
+    assert rows.tolist() == [[0, 1 << bit, 0]]
+
+
 def test_shortening_ends_when_its_work_is_done() -> None:
     """The whole stimulus is a valid answer where nothing may be tried."""
     column = np.ones((5000, 1), np.uint64)

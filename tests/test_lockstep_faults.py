@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import pytest
-
 from recnmp.rtl.faults import FAULTS
 from recnmp.rtl.lockstep.pair import PAIRS
 from recnmp.rtl.lockstep.verify import Bench
 
-SHORTEST = {"fp_add": 4, "fp_mul": 5, "widen": 1, "dequantise": 8}  # an operand, and what is left of its clocks
+SHORTEST = {
+    "fp_add": 4,
+    "fp_mul": 5,
+    "widen": 1,
+    "dequantise": 8,
+}  # an operand, and what is left of its clocks
 
 
 @pytest.mark.parametrize("name", sorted(FAULTS))

@@ -26,8 +26,8 @@ _MAGNITUDES = (
 _PLAIN = (0x00000000, 0x80000000, 0x7F800000, 0xFF800000, 0x3F800000, 0xBF800000)
 SPECIALS = np.array([sign | bits for sign in (0, 1 << 31) for bits in _MAGNITUDES], np.uint64)
 
-_UNIFORM, _NEAR, _CANCEL, _SPECIAL, _ONE_SPECIAL, _SMALL, _TIES, _RANGE, _HUGE, _CARRIES = range(10)
-_PROFILES = 10
+_UNIFORM, _NEAR, _CANCEL, _SPECIAL, _ONE_SPECIAL, _SMALL, _TIES, _RANGE, _HUGE, _CARRIES, _INVERSE = range(11)
+_PROFILES = 11
 
 
 def _with_exponent(bits: Uint64s, exponent: np.ndarray) -> Uint64s:
@@ -85,6 +85,9 @@ def operand_pairs(words: Words, count: int) -> tuple[Uint64s, Uint64s]:
     ones = _FRACTION >> words.below(len(at), 24) ^ words.pick(len(at), (0, 1, 2, 0x400000))
     a[at] = a[at] & ~_FRACTION | ones
     b[at] = _with_exponent(b[at], _exponent(a[at]) - words.between(len(at), 0, 26))
+    at = rows(_INVERSE)  # a product just below a power of two
+    inverse = np.uint64(1 << 47) // (a[at] & _FRACTION | np.uint64(1 << 23))
+    b[at] = b[at] & ~_FRACTION | inverse & _FRACTION
     return a, b
 
 

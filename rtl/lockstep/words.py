@@ -10,6 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+# imported here and not by name below: NumPy loads it late, and a Ctrl-C while its C modules load is lost in them
+from numpy.random import PCG64, SeedSequence
+
 Uint64s = npt.NDArray[np.uint64]
 Bools = npt.NDArray[np.bool_]
 
@@ -20,7 +23,7 @@ class Words:
     """The stream of random words that belongs to a seed and a path of small numbers."""
 
     def __init__(self, seed: int, *path: int) -> None:
-        self._source = np.random.PCG64(np.random.SeedSequence((seed, *path)))
+        self._source = PCG64(SeedSequence((seed, *path)))
 
     def bits(self, count: int, width: int = 64) -> Uint64s:
         """uint64 [count], each of so many random bits."""
