@@ -46,14 +46,14 @@ _LANE: dict[str, tuple[str, Patch, tuple[str, ...]]] = {
     ),
     "waiting_overwritten": (
         "an operand that waits is overwritten by one that is offered",
-        partial(stuck, name="lane/ready_now", value=1),
+        partial(stuck, name="lane/ready", value=1),
         ("ready", "waiting", "busy", "sum"),
     ),
     "busy_short": (
         "busy ends a clock before the sum is visible",
         partial(
             remade,
-            name="lane/busy_now",
+            name="lane/busy",
             change=lambda _, full, entered: full | (entered[:-1] != 0),
             others=["lane/full", "lane/entered"],
         ),
