@@ -131,6 +131,22 @@ def test_a_port_that_verilog_cannot_name_is_refused(name: str) -> None:
         module(hardware, hardware.circuit())
 
 
+def test_ports_may_have_any_other_name(tmp_path: Path) -> None:
+    """Also one that a testbench would like for itself."""
+    names = ["vector", "vectors", "file", "at", "wrong", "CLOCKS2", "number", "odd_tb"]
+    inputs, outputs = [tuple(Port(name, 2, "") for name in part) for part in (names[:4], names[4:])]
+    hardware = Hardware(
+        "odd",
+        "",
+        inputs,
+        outputs,
+        lambda wires: {o.name: ~wires[i.name] for i, o in zip(inputs, outputs, strict=True)},
+    )
+    export(tmp_path / "odd.v", simulated(hardware, 20, 1), "by a test")
+    said = replay(tmp_path, "odd")
+    assert said.returncode == 0, said.stdout + said.stderr
+
+
 def test_vectors_wider_than_their_port_are_refused() -> None:
     vectors = simulated(TOY, 3, 1)
     vectors.inputs[1, 2] = 2

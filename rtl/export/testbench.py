@@ -30,20 +30,20 @@ module {name}_tb;
 {connections}
     );
 
-    reg [{top}:0] vectors [0:CLOCKS-1];
-    reg [{top}:0] vector;
-    reg [8*1024-1:0] file;
-    integer at;
-    integer wrong = 0;
+    reg [{top}:0] tb_vectors [0:CLOCKS-1];
+    reg [{top}:0] tb_vector;
+    reg [8*1024-1:0] tb_file;
+    integer tb_at;
+    integer tb_wrong = 0;
 
     initial begin
-        if ($value$plusargs("vectors=%s", file) == 0) file = "{stem}.vec";
-        $readmemh(file, vectors, 0, CLOCKS - 1);
+        if ($value$plusargs("vectors=%s", tb_file) == 0) tb_file = "{stem}.vec";
+        $readmemh(tb_file, tb_vectors, 0, CLOCKS - 1);
         #5 clk = 1'b1;  // one edge in reset
         #5 clk = 1'b0;
         rst = 1'b0;
-        for (at = 0; at < CLOCKS; at = at + 1) begin
-            vector = vectors[at];
+        for (tb_at = 0; tb_at < CLOCKS; tb_at = tb_at + 1) begin
+            tb_vector = tb_vectors[tb_at];
             #1;
 {drives}
             #3;
@@ -51,8 +51,8 @@ module {name}_tb;
             #1 clk = 1'b1;
             #5 clk = 1'b0;
         end
-        if (wrong != 0) begin
-            $display("FAIL {name}: %0d of %0d outputs differ in %0d clocks", wrong, CLOCKS * {outputs}, CLOCKS);
+        if (tb_wrong != 0) begin
+            $display("FAIL {name}: %0d of %0d outputs differ in %0d clocks", tb_wrong, CLOCKS * {outputs}, CLOCKS);
             $fatal(1);
         end
         $display("PASS {name}: {outputs} output{s} equal in each of %0d clocks", CLOCKS);
@@ -63,9 +63,9 @@ endmodule
 
 CHECK = """\
             if ({name} !== {part}) begin
-                if (wrong == 0)
-                    $display("first difference: clock %0d, {name}: got %h, expected %h", at, {name}, {part});
-                wrong = wrong + 1;
+                if (tb_wrong == 0)
+                    $display("first difference: clock %0d, {name}: got %h, expected %h", tb_at, {name}, {part});
+                tb_wrong = tb_wrong + 1;
             end"""
 
 
@@ -85,7 +85,7 @@ def testbench(hardware: Hardware, stem: str, clocks: int) -> str:
     declarations = [f"    reg  {span(port.bits)}{port.name};" for port in hardware.inputs]
     declarations += [f"    wire {span(port.bits)}{port.name};" for port in hardware.outputs]
     names = ["clk", "rst", *(port.name for port in ports)]
-    checks = [CHECK.format(name=port.name, part=f"vector[{at[port.name]}]") for port in hardware.outputs]
+    checks = [CHECK.format(name=port.name, part=f"tb_vector[{at[port.name]}]") for port in hardware.outputs]
     return TEXT.format(
         name=hardware.name,
         stem=stem,
@@ -94,7 +94,9 @@ def testbench(hardware: Hardware, stem: str, clocks: int) -> str:
         declarations="\n".join(declarations),
         connections=",\n".join(f"        .{name}({name})" for name in names),
         top=low - 1,
-        drives="\n".join(f"            {port.name} = vector[{at[port.name]}];" for port in hardware.inputs),
+        drives="\n".join(
+            f"            {port.name} = tb_vector[{at[port.name]}];" for port in hardware.inputs
+        ),
         checks="\n".join(checks),
         outputs=len(hardware.outputs),
         s="s" if len(hardware.outputs) > 1 else "",
