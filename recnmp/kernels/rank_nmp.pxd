@@ -18,7 +18,7 @@ cdef struct Rank:
 cdef class RankNmp:
     cdef readonly int ranks, ranks_per_dimm, fifo_depth, tags_per_group
     cdef readonly RankWindow window
-    cdef int64_t pipeline
+    cdef readonly int64_t pipeline
     cdef Rank[::1] rank
     cdef Instruction[:, ::1] fifo
     cdef int64_t[:, ::1] fifo_visible

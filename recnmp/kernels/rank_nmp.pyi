@@ -8,6 +8,7 @@ class RankNmp:
     ranks_per_dimm: int
     fifo_depth: int
     tags_per_group: int
+    pipeline: int
     window: RankWindow
     def __init__(self, window: RankWindow, fifo_depth: int, tags_per_group: int, pipeline: int) -> None: ...
     def step(self, r: int, clk: int, arriving: npt.NDArray[np.void], clear: int = 0) -> tuple[bool, int]: ...
