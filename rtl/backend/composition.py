@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -13,7 +14,9 @@ import numpy.typing as npt
 from ...errors import RecnmpError
 from ...kernels.composition import Assembly
 from .layout import Field, row_length
-from .module import Instance, Module, check_rows, limits_of
+from .module import Instance, Module, Snapshot
+from .rows import copies_of, input_rows, limits_of, output_room, shown
+from .turn import Turn, Unique
 
 Words = npt.NDArray[np.uint64]
 Places = npt.NDArray[np.int64]
@@ -35,6 +38,17 @@ class Part:
     copies: int = 1
     wake: tuple[str, ...] = ()
     busy: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.module, Module):
+            raise RecnmpError(f"composition: a part is {shown(self.module)}, it must be a module")
+        try:
+            copies_of(self.copies)
+        except ValueError as error:
+            raise RecnmpError(f"composition: {error}") from None
+        for what, names in (("wake", self.wake), ("busy", self.busy)):
+            if isinstance(names, str | bytes) or not isinstance(names, Sequence):
+                raise RecnmpError(f"composition: {what} is {shown(names)}, it must be a tuple of names")
 
 
 @dataclass(frozen=True)
@@ -69,7 +83,7 @@ class Pin:
         return cls(number, copy, found[0])
 
 
-class Composition:
+class Composition(Unique):
     """Instances of modules and the wires between them; a machine that runs, with a state.
 
     modules: parts by name, a `Module` alone being a part of one copy. wires: source by target, "part.port" or
@@ -87,6 +101,9 @@ class Composition:
         inputs: Mapping[str, str | Sequence[str]],
         outputs: Mapping[str, str],
     ) -> None:
+        for name in modules:
+            if not isinstance(name, str) or not re.fullmatch(r"[^.\[\]]+", name):
+                raise RecnmpError(f"composition: part {name!r}: a name has no '.', '[' or ']'")
         self._names = list(modules)
         self._parts = [part if isinstance(part, Part) else Part(part) for part in modules.values()]
         for name, part in zip(self._names, self._parts, strict=True):
@@ -150,6 +167,8 @@ class Composition:
             _places(moves),
             watched,
         )
+        self._turn = Turn("a composition")
+        self._skipped_before = self._assembly.skipped()
 
     def _source(self, text: str) -> Pin:
         return Pin.of(text, self._names, self._parts, True)
@@ -212,24 +231,32 @@ class Composition:
 
     @property
     def skipped(self) -> dict[str, int]:
-        """In how many clocks each part was skipped since it was made."""
-        return dict(zip(self._names, self._assembly.skipped(), strict=True))
+        """In how many clocks each part was skipped since it was made, or `reset`; `restore` changes nothing here."""
+        skipped = zip(self._assembly.skipped(), self._skipped_before, strict=True)
+        return dict(zip(self._names, (now - before for now, before in skipped), strict=True))
 
     def reset(self) -> None:
-        """All parts as new."""
-        for instance in self.instances.values():
-            instance.reset()
+        """All parts as new; `skipped` counts from 0."""
+        with self._turn.taken():
+            for instance in self.instances.values():
+                instance.reset()
+            self._skipped_before = self._assembly.skipped()
 
-    def snapshot(self) -> dict[str, Words]:
+    def snapshot(self) -> dict[str, Snapshot]:
         """The state of all parts, for `restore`."""
         return {name: instance.snapshot() for name, instance in self.instances.items()}
 
-    def restore(self, snapshot: Mapping[str, Words]) -> None:
+    def restore(self, snapshot: Mapping[str, Snapshot]) -> None:
         """Raises ValueError for a snapshot of another composition."""
+        if not isinstance(snapshot, Mapping):
+            raise ValueError(f"{shown(snapshot)} is no snapshot of a composition")
         if set(snapshot) != set(self._names):
             raise ValueError(f"a snapshot of {', '.join(snapshot)} is none of {', '.join(self._names)}")
         for name, instance in self.instances.items():
-            instance.restore(snapshot[name])
+            instance.check_snapshot(snapshot[name], name)
+        with self._turn.taken():
+            for name, instance in self.instances.items():
+                instance.restore(snapshot[name])
 
     def run(
         self,
@@ -238,23 +265,23 @@ class Composition:
         progress: Callable[[int], None] | None = None,
         skip: bool = True,
     ) -> Words:
-        """One clock a row. inputs: uint64 [clocks, in_words]; returns uint64 [clocks, out_words] (`outputs` if given).
+        """One clock a row.
 
+        inputs: whole numbers [clocks, in_words]; returns uint64 [clocks, out_words] (`outputs` if given).
         progress: called with the clocks made since the last call. skip=False steps quiet parts too. Nothing is done if
-        an input has too many bits.
-        Raises ValueError for bad shapes and such inputs, CircuitAssertionError for an rtl_assert of a part.
+        an input does not fit. `outputs` shares no memory with `inputs`. What holds after Ctrl-C, or a callback that
+        raises, is what `Instance.run` says; a callback must not change the state.
+        Raises ValueError for bad shapes and types and such inputs, CircuitAssertionError for an rtl_assert of a part,
+        RecnmpError while another run of this composition or of one of its instances is under way.
         """
-        rows = np.ascontiguousarray(inputs, dtype=np.uint64)
-        if rows.ndim != 2 or rows.shape[1] != self.in_words:
-            raise ValueError(
-                f"inputs have the shape {np.shape(inputs)}, they must be [clocks, {self.in_words}]"
-            )
-        shape = (len(rows), self.out_words)
-        made = np.zeros(shape, np.uint64) if outputs is None else outputs
-        if made.shape != shape or made.dtype != np.uint64 or not made.flags.c_contiguous:
-            raise ValueError(f"outputs are {made.dtype} {made.shape}, they must be contiguous uint64 {shape}")
-        check_rows(self.inputs, rows[:, np.newaxis, :], self._limits)
-        clocks, failed, broken = self._assembly.run(rows, made, skip, progress)
+        rows = input_rows(inputs, self.inputs, self._limits, ())[:, 0]
+        states = [instance.memory() for instance in self.instances.values()]
+        made = output_room(outputs, (len(rows), self.out_words), rows, states)
+        with ExitStack() as held:
+            held.enter_context(self._turn.taken())
+            for instance in self.instances.values():
+                held.enter_context(instance.turn.taken())
+            clocks, failed, broken = self._assembly.run(rows, made, skip, progress)
         if failed:
             part = self._parts[broken]
             raise part.module.broken(failed, clocks - 1, part.copies, self._names[broken])

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
+import pickle
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyrtl
 
 from ...errors import RecnmpError
-from ...kernels.circuit import Circuit, first_excess
+from ...kernels.circuit import Circuit
 from .build import library, vector_lanes
-from .layout import WORD, Field, Layout, lay_out, natural, row_length
+from .layout import WORD, Layout, lay_out, natural, row_length
 from .order import Drivers
 from .prelude import prelude
+from .rows import copies_of, each_copy, input_rows, joined, limits_of, output_room, shown, spread
 from .text import body_text
-from .words import mask_of
+from .turn import Turn, Unique
 
 Words = npt.NDArray[np.uint64]
 
@@ -32,9 +37,18 @@ class CircuitAssertionError(RecnmpError):
         super().__init__(f"assertion {name!r}{of} is false in clock {clock}: {cause}")
         self.name, self.clock, self.copy = name, clock, copy
         self.__cause__ = cause
+        self._made_of = name, clock, copy, of
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        cause: Exception = self.__cause__  # type: ignore[assignment]
+        try:
+            pickle.loads(pickle.dumps(cause))
+        except Exception:  # whatever a circuit's own exception does there
+            cause = RecnmpError(str(cause))
+        return type(self), (*self._made_of, cause)
 
 
-class Module:
+class Module(Unique):
     """A block as C text, compiled when its first instance is made.
 
     inputs, outputs: name, bits, first column and columns (64-bit words) of each port in rows of words.
@@ -50,14 +64,15 @@ class Module:
         self.layout: Layout = lay_out(block, inputs, outputs)
         self.inputs, self.outputs = self.layout.inputs, self.layout.outputs
         self.in_words, self.out_words = row_length(self.inputs), row_length(self.outputs)
-        below = {
-            field.name: drivers.inputs_below(block.wirevector_by_name[field.name]) for field in self.outputs
+        below = drivers.inputs_below([block.wirevector_by_name[field.name] for field in self.outputs])
+        self.input_dependent: Mapping[str, list[str]] = {
+            field.name: on for field, on in zip(self.outputs, below, strict=True) if on
         }
-        self.input_dependent: Mapping[str, list[str]] = {name: on for name, on in below.items() if on}
         self._body = body_text(self.layout, drivers, not self.input_dependent)
         self._asserted = [
             (asserted_name(drivers, wire), error) for wire, error in block.rtl_assert_dict.items()
         ]
+        self.digest = hashlib.sha256(f"{self.layout}\n{self._body}".encode()).hexdigest()
         self._library: dict[int, ctypes.CDLL] = {}
         self.input_limits = limits_of(self.inputs, self.in_words)
 
@@ -78,9 +93,14 @@ class Module:
 
     def instance(self, copies: int = 1) -> Instance:
         """A new set of copies, reset. Raises RecnmpError without a C compiler, ValueError for less than one copy."""
-        if copies < 1:
-            raise ValueError(f"copies is {copies}, at least 1 must be")
-        return Instance(self, copies)
+        return Instance(self, copies_of(copies))
+
+    def named(self) -> str:
+        """The module by its ports, for messages."""
+        ports = (
+            ", ".join(field.name for field in fields) or "none" for fields in (self.inputs, self.outputs)
+        )
+        return "a module with inputs {}, outputs {}".format(*ports)
 
     def broken(self, failed: int, clock: int, copies: int, part: str = "") -> CircuitAssertionError:
         """The exception for what a clock function returned; `part` is its name in something larger."""
@@ -96,10 +116,17 @@ def compile_block(
     """A PyRTL block as a module that runs at the speed of machine code, equal to pyrtl.Simulation on every clock.
 
     inputs, outputs: order of the ports, by default by name; outputs may be left out, inputs may not.
+    The C compiler takes some 6 s for 40,000 operations in one module; parts that are equal compile once as a module of
+    their own (`Composition`).
     Raises RecnmpError for unknown ports, a memory with two write ports or more than 26 address bits, a ROM without
     data for some address, and, when the first instance is made, without a C compiler; PyrtlError for a block that
     PyRTL refuses (loops, wires without a driver).
     """
+    if not isinstance(block, pyrtl.Block):
+        raise RecnmpError(f"circuit: {shown(block)} is no PyRTL block")
+    for what, names in (("inputs", inputs), ("outputs", outputs)):
+        if names is not None and (isinstance(names, str | bytes) or not isinstance(names, Sequence)):
+            raise RecnmpError(f"circuit: {what} are {shown(names)}, they must be a sequence of names")
     return Module(block, inputs, outputs)
 
 
@@ -108,47 +135,17 @@ def asserted_name(drivers: Drivers, wire: pyrtl.WireVector) -> str:
     return str(drivers.net[wire].args[0].name)
 
 
-def limits_of(fields: Sequence[Field], words: int) -> Words:
-    """What each column may hold: uint64 [words]."""
-    limits = np.zeros(words, np.uint64)
-    for field in fields:
-        for limb in range(field.columns):
-            limits[field.first + limb] = mask_of(field.bits, limb)
-    return limits
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """The whole state of copies of a module. circuit: what module it is, a digest of its text and layout."""
+
+    words: Words
+    copies: int
+    circuit: str
+    name: str
 
 
-def check_rows(fields: Sequence[Field], rows: Words, limits: Words) -> None:
-    """Raises ValueError for a value that has more bits than its port. rows: uint64 [clocks, copies, words]."""
-    flat = rows.reshape(-1, rows.shape[2])
-    row, column = first_excess(flat, limits)
-    if row < 0:
-        return
-    clock, copy = divmod(row, rows.shape[1])
-    of = f" of copy {copy}" if rows.shape[1] > 1 else ""
-    for field in fields:
-        if field.first <= column < field.first + field.columns:
-            value = joined(flat[row, field.first : field.first + field.columns])
-            raise ValueError(
-                f"input {field.name!r}{of} is {value:#x} in clock {clock}, it has {field.bits} bits"
-            )
-    raise ValueError(
-        f"inputs hold {int(flat[row, column])} in clock {clock}, a circuit without inputs takes 0 only"
-    )
-
-
-def joined(words: Words) -> int:
-    """A number from its 64-bit words, the lowest first."""
-    return sum(int(word) << (WORD * limb) for limb, word in enumerate(words))
-
-
-def spread(value: int, field: Field) -> list[int]:
-    """The 64-bit words of a number. Raises ValueError for one that the port cannot hold."""
-    if not 0 <= value < 1 << field.bits:
-        raise ValueError(f"{field.name!r} is {value}, it has {field.bits} bits: 0 to {(1 << field.bits) - 1}")
-    return [value >> (WORD * limb) & ((1 << WORD) - 1) for limb in range(field.columns)]
-
-
-class Instance:
+class Instance(Unique):
     """Copies of a module, each with its state, stepped together.
 
     state: NumPy views by name of register or memory, read and written in place. Axes: copies (only if there are
@@ -159,6 +156,7 @@ class Instance:
         self.module, self.copies = module, copies
         self.circuit = module.circuit(copies)
         self._words = self.circuit.state_words()
+        self.turn = Turn("an instance")
         self.state: Mapping[str, Words] = MappingProxyType(self._views())
         self.reset()
 
@@ -179,59 +177,76 @@ class Instance:
 
     def reset(self) -> None:
         """As new: registers hold their reset values, memories zeros."""
+        with self.turn.taken():
+            self._reset()
+
+    def _reset(self) -> None:
         self._words[:] = 0
         grid = self._words.reshape(self.module.layout.words, self.circuit.columns)
         for field in self.module.layout.registers:
             for limb in range(field.columns):
                 grid[field.first + limb] = field.reset >> (WORD * limb) & ((1 << WORD) - 1)
 
-    def snapshot(self) -> Words:
+    def snapshot(self) -> Snapshot:
         """The whole state, to be given to `restore` of an instance of the same module and number of copies."""
-        return self._words.copy()
+        words = self._words.copy()
+        words.flags.writeable = False
+        return Snapshot(words, self.copies, self.module.digest, self.module.named())
 
-    def restore(self, snapshot: Words) -> None:
-        """Raises ValueError for a snapshot of another module or number of copies, as far as its size shows it."""
-        if snapshot.shape != self._words.shape or snapshot.dtype != np.uint64:
+    def restore(self, snapshot: Snapshot) -> None:
+        """Raises ValueError for a snapshot of another module or number of copies."""
+        self.check_snapshot(snapshot)
+        with self.turn.taken():
+            self._words[:] = snapshot.words
+
+    def check_snapshot(self, snapshot: object, part: str = "") -> None:
+        """Raises ValueError for what `restore` does not take; `part` is the name in something larger."""
+        of = f" of {part}" if part else ""
+        if not isinstance(snapshot, Snapshot):
+            raise ValueError(f"{shown(snapshot)} is no snapshot{of}")
+        if snapshot.circuit != self.module.digest:
+            raise ValueError(f"a snapshot of {snapshot.name} is none{of} of {self.module.named()}")
+        if snapshot.copies != self.copies:
+            raise ValueError(f"a snapshot of copies {snapshot.copies} is none{of} of copies {self.copies}")
+        if snapshot.words.shape != self._words.shape:
             raise ValueError(
-                f"a snapshot of shape {snapshot.shape} is none of this instance: {self._words.shape}"
+                f"a snapshot{of} comes from a machine with other vectors: {snapshot.words.shape}"
             )
-        self._words[:] = snapshot
+
+    def memory(self) -> Words:
+        """The state itself, not a copy: uint64, in the order of the circuit."""
+        return self._words
 
     def run(
         self, inputs: Words, outputs: Words | None = None, progress: Callable[[int], None] | None = None
     ) -> Words:
         """One clock a row: outputs of a clock come from that clock's inputs and the state before its edge.
 
-        inputs: uint64 [clocks, words], for all copies alike, or [clocks, copies, words]. Returns uint64 [clocks,
-        words], or [clocks, copies, words] if there are several; `outputs` is filled and returned if it is given.
-        progress: called with the clocks made since the last call. Nothing is done if an input has too many bits.
-        Without inputs, or outputs, a row is one word of 0. One instance runs in one thread at a time.
-        Raises ValueError for bad shapes and such inputs (port, clock, value), CircuitAssertionError for an rtl_assert.
+        inputs: whole numbers of any type, [clocks, words], for all copies alike, or [clocks, copies, words]. Returns
+        uint64 [clocks, words], or [clocks, copies, words] if there are several; `outputs` is filled and returned
+        if it is given, and shares no memory with `inputs`.
+        progress: called with the clocks made since the last call. Nothing is done if an input does not fit.
+        Without inputs, or outputs, a row is one word of 0. One instance makes one run at a time. Where a callback
+        raises, or Ctrl-C comes, the state is that after the last clock that was made, at most 4,096 past those told to
+        `progress`; their outputs are in `outputs` if that was given, and lost if not.
+        Raises ValueError for bad shapes and types and such inputs (port, clock, value), CircuitAssertionError for an
+        rtl_assert, RecnmpError while another run of this instance is under way.
         """
         module = self.module
-        rows = np.ascontiguousarray(inputs, dtype=np.uint64)
-        if rows.ndim == 2:
-            rows = rows[:, np.newaxis, :]
-        if rows.ndim != 3 or rows.shape[1] not in (1, self.copies) or rows.shape[2] != module.in_words:
-            wanted = f"[clocks, {module.in_words}]" + (
-                f" or [clocks, {self.copies}, {module.in_words}]" if self.copies > 1 else ""
-            )
-            raise ValueError(f"inputs have the shape {np.shape(inputs)}, they must be {wanted}")
+        rows = input_rows(inputs, module.inputs, module.input_limits, (1, self.copies))
         shape = (len(rows), self.copies, module.out_words)
-        shown = shape if self.copies > 1 else (shape[0], shape[2])
-        made = np.zeros(shown, np.uint64) if outputs is None else outputs
-        if made.shape != shown or made.dtype != np.uint64 or not made.flags.c_contiguous:
-            raise ValueError(f"outputs are {made.dtype} {made.shape}, they must be contiguous uint64 {shown}")
-        check_rows(module.inputs, rows, module.input_limits)
-        clocks, failed = self.circuit.run(rows, made.reshape(shape), progress)
+        seen = shape if self.copies > 1 else (shape[0], shape[2])
+        made = output_room(outputs, seen, rows, [self._words])
+        with self.turn.taken():
+            clocks, failed = self.circuit.run(rows, made.reshape(shape), progress)
         if failed:
             raise module.broken(failed, clocks - 1, self.copies)
         return made
 
-    def step(self, **values: int | Sequence[int]) -> dict[str, int | list[int]]:
+    def step(self, /, **values: int | Sequence[int]) -> dict[str, int | list[int]]:
         """One clock: a value for each input by name, or one for each copy; outputs by name, a list if there are copies.
 
-        Raises ValueError for inputs that are missing, unknown or too large, CircuitAssertionError for an rtl_assert.
+        Raises ValueError for inputs that are missing, unknown or do not fit, CircuitAssertionError for an rtl_assert.
         """
         module = self.module
         names = {field.name for field in module.inputs}
@@ -240,15 +255,7 @@ class Instance:
             raise ValueError(f"{wrong[0]!r} is {said}")
         row = np.zeros((1, self.copies, module.in_words), np.uint64)
         for field in module.inputs:
-            given = values[field.name]
-            each = (
-                [int(v) for v in given]
-                if isinstance(given, Sequence | np.ndarray)
-                else [int(given)] * self.copies
-            )
-            if len(each) != self.copies:
-                raise ValueError(f"{field.name!r} has {len(each)} values for {self.copies} copies")
-            for copy, value in enumerate(each):
+            for copy, value in enumerate(each_copy(values[field.name], field, self.copies)):
                 row[0, copy, field.first : field.first + field.columns] = spread(value, field)
         made = self.run(row).reshape(self.copies, module.out_words)
         out: dict[str, int | list[int]] = {}

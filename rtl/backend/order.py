@@ -5,7 +5,7 @@ PyRTL's own order is breadth first: sixteen equal lanes interleave and every val
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 import pyrtl
@@ -85,7 +85,19 @@ class Drivers:
         open_wires.add(wire)
         stack.append((wire, iter(args)))
 
-    def inputs_below(self, sink: Wire) -> list[str]:
-        """Names of the inputs on which a wire depends combinationally."""
-        found = [wire.name for wire in self.walk([sink], set()) if isinstance(wire, pyrtl.Input)]
-        return sorted(found, key=natural)
+    def inputs_below(self, sinks: Sequence[Wire]) -> list[list[str]]:
+        """For each sink the names of the inputs on which it depends combinationally; one pass for all."""
+        inputs: list[str] = []
+        below: dict[Wire, int] = {}  # bit i: input i
+        for wire in self.walk(sinks, set()):
+            below[wire] = 0
+            if isinstance(wire, pyrtl.Input):
+                below[wire] = 1 << len(inputs)
+                inputs.append(wire.name)
+            elif wire in self.net:
+                for arg in self.net[wire].args:
+                    below[wire] |= below[arg]
+        return [
+            sorted((name for bit, name in enumerate(inputs) if below[sink] >> bit & 1), key=natural)
+            for sink in sinks
+        ]

@@ -14,6 +14,8 @@ from ...errors import RecnmpError
 from . import words
 from .layout import Layout, MemoryField, limbs
 from .order import Drivers, Net, Wire
+from .pieces import PARAMETERS, pieces
+from .rows import shown, whole
 from .words import Value, literal
 
 
@@ -149,13 +151,7 @@ class Tables:
             name = self._names[rom.id] = f"table{len(self._names)}"
             entries = []
             for address in range(1 << rom.addrwidth):
-                try:
-                    value = rom._get_read_data(address)
-                except pyrtl.PyrtlError as error:
-                    raise RecnmpError(
-                        f"circuit: ROM {rom.name!r} gives nothing for address {address} of 0 to "
-                        f"{(1 << rom.addrwidth) - 1} ({error}); pad_with_zeros=True fills it up"
-                    ) from None
+                value = entry(rom, address)
                 entries += [literal(value >> (64 * k) & ((1 << 64) - 1)) for k in range(limbs(rom.bitwidth))]
             self.lines.append(f"static const uint64_t {name}[] = {{")
             self.lines += [", ".join(entries[at : at + 8]) + "," for at in range(0, len(entries), 8)]
@@ -163,19 +159,48 @@ class Tables:
         return self._names[rom.id]
 
 
+def entry(rom: pyrtl.RomBlock, address: int) -> int:
+    """A word of a ROM. Raises RecnmpError where there is none, and for one that does not fit."""
+    where = f"circuit: ROM {rom.name!r}, address {address} of 0 to {(1 << rom.addrwidth) - 1}"
+    if callable(rom.data):
+        try:
+            given = rom.data(address)
+        except Exception as error:  # whatever a user's function does
+            raise RecnmpError(f"{where}: its function fails: {type(error).__name__}: {error}") from None
+    else:
+        try:
+            given = rom.data[address]
+        except (KeyError, IndexError):
+            if not rom.pad_with_zeros:
+                raise RecnmpError(f"{where}: there is no entry; pad_with_zeros=True fills it up") from None
+            given = 0
+        except Exception:
+            raise RecnmpError(f"{where}: its data are {shown(rom.data)}, no list, dict or function") from None
+    try:
+        return int(
+            pyrtl.infer_val_and_bitwidth(
+                whole(given, "entry") if not isinstance(given, str) else given, bitwidth=rom.bitwidth
+            ).value
+        )
+    except ValueError:
+        raise RecnmpError(f"{where}: the entry is {shown(given)}, it must be a whole number") from None
+    except pyrtl.PyrtlError:
+        raise RecnmpError(f"{where}: the entry is {shown(given)}, it has {rom.bitwidth} bits") from None
+
+
 # One call makes one clock of all copies. `failed`: 0, or an assertion's number (from 1) and, from bit 32 on, the copy.
 HEAD = {
-    "clock": "int64_t circuit_clock(uint64_t *restrict s, const uint64_t *restrict in, uint64_t *restrict out) {",
-    "advance": "int64_t circuit_advance(uint64_t *restrict s, const uint64_t *restrict in) {",
-    "outputs": "void circuit_outputs(const uint64_t *restrict s, uint64_t *restrict out) {",
+    kind: f"{'void' if kind == 'outputs' else 'int64_t'} circuit_{kind}({taken}) {{"
+    for kind, taken in PARAMETERS.items()
 }
 STEP = {"clock": "s += LANES, in += LANES, out += LANES", "advance": "s += LANES, in += LANES"}
 STEP["outputs"] = "s += LANES, out += LANES"
 
 
 def function(kind: str, body: list[str]) -> list[str]:
-    """A C function whose body is done for all copies, a vector of them at a time."""
-    lines = [HEAD[kind]]
+    """A C function whose body is done for all copies, a vector of them at a time; with what it calls."""
+    before, body = pieces(kind, body)
+    lines = [*before, HEAD[kind]]
     if kind != "outputs":
         lines.append("int64_t failed = 0;")
     lines += [f"for (int copy = 0; copy < COPIES; copy += LANES, {STEP[kind]}) {{", *body, "}"]
