@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_circuits import circuits, packed, simulated, stimulus, unpacked
-from recnmp.rtl.backend import Module, compile_block
+from recnmp.rtl.backend import Module, compile_block, pieces
 
 SEEDS = st.integers(0, 2**32 - 1)
 # how much more than daily the profile of hypothesis tries
@@ -64,6 +64,28 @@ def test_steps_equal_a_run(block: pyrtl.Block, seed: int) -> None:
     module = compile_block(block)
     instance = module.instance()
     assert [instance.step(**row) for row in rows] == ran(module, rows)
+
+
+@settings(max_examples=10 * THOROUGH)
+@given(circuits(), SEEDS, st.sampled_from([1, 3, 5]), st.sampled_from([5, 30]))
+def test_a_body_in_pieces_equals_simulation(block: pyrtl.Block, seed: int, copies: int, length: int) -> None:
+    rows = stimulus(block, 20, seed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pieces, "LENGTH", length)
+        module = compile_block(block)
+    words = packed(module.inputs, rows, module.in_words)
+    made = module.instance(copies).run(words)
+    assert unpacked(module.outputs, made if copies == 1 else made[:, copies - 1]) == simulated(block, rows)
+
+
+@settings(max_examples=5 * THOROUGH)
+@given(circuits(state_only=True), SEEDS)
+def test_outputs_of_state_alone_in_pieces_equal_simulation(block: pyrtl.Block, seed: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pieces, "LENGTH", 4)
+        module = compile_block(block)
+    rows = stimulus(block, 20, seed)
+    assert ran(module, rows) == simulated(block, rows)
 
 
 @settings(max_examples=15 * THOROUGH)
