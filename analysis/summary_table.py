@@ -30,6 +30,7 @@ def render(document: Mapping[str, Any]) -> str:
         ("useful data", "GB/s", [_number(run["gb_per_s"]["useful"], 2) for run in runs]),
         ("data on the channel", "GB/s", [_number(run["gb_per_s"]["bus"], 2) for run in runs]),
         ("instructions", "per lookup", [_instructions(run) for run in runs]),
+        *_cache_rows(runs),
         *_energy_rows(runs),
         ("energy saving", "%", [_scaled(run["energy_saving"], 100, 1) for run in runs]),
         *_ceiling_rows(runs),
@@ -53,7 +54,9 @@ def heading(document: Mapping[str, Any]) -> list[str]:
     for said in (_said_of(runs, _memory), _said_of([run for run in runs if run["config"]["nmp"]], _units)):
         (common if len(said) == 1 else apart).extend(said)
     baselines = list(dict.fromkeys(run["baseline"] for run in runs if run["baseline"]))
-    common.append(f"baseline {', '.join(baselines)} (no last-level cache)" if baselines else "no baseline")
+    common.append(f"baseline {_with_caches(runs, baselines)}" if baselines else "no baseline")
+    others = [run for run in runs if _last_level(run) and run["system"] not in baselines]
+    apart += [f"{run['system']}: {_last_level(run)}" for run in others]
     if document["warmup"]:
         common.append(f"batches of warm-up: {document['warmup']}")
     return ["; ".join(common), *apart]
@@ -87,6 +90,30 @@ def _units(config: Mapping[str, Any]) -> str:
     )
 
 
+def _with_caches(runs: Sequence[Mapping[str, Any]], names: Sequence[str]) -> str:
+    """Names of baselines, and whether there is a last-level cache: once, if that is the same of all."""
+    caches = {run["system"]: _last_level(run) or "no last-level cache" for run in runs}
+    if len({caches[name] for name in names}) == 1:
+        return f"{', '.join(names)} ({caches[names[0]]})"
+    return ", ".join(f"{name} ({caches[name]})" for name in names)
+
+
+def _last_level(run: Mapping[str, Any]) -> str:
+    """The last-level cache of a host in words; "" if it has none."""
+    host = run["config"]["host"]
+    if run["kind"] != "host" or not host["llc_bytes"]:
+        return ""
+    return f"last-level cache of {_size(host['llc_bytes'])}, {_counted(host['llc_ways'], 'way')}, {host['llc_policy']}"
+
+
+def _size(count: int) -> str:
+    """Bytes in the largest binary unit that leaves no fraction of them out."""
+    for shift, unit in ((20, "MiB"), (10, "KiB")):
+        if count % (1 << shift) == 0:
+            return f"{count >> shift} {unit}"
+    return f"{count} bytes"
+
+
 def _counted(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
@@ -111,11 +138,20 @@ def _energy_rows(runs: Sequence[Mapping[str, Any]]) -> list[Row]:
     return rows
 
 
+def _cache_rows(runs: Sequence[Mapping[str, Any]]) -> list[Row]:
+    if not any(_last_level(run) for run in runs):
+        return []
+    return [("last-level cache hits", "%", [_scaled(run["llc_hit_rate"], 100, 1) for run in runs])]
+
+
 def _ceiling_rows(runs: Sequence[Mapping[str, Any]]) -> list[Row]:
     rows: list[Row] = []
     for name in dict.fromkeys(name for run in runs for name in run["ceilings"]):
-        bounds = [run["ceilings"][name] for run in runs]
-        cells = [f"{_count(bound['clocks'])} ({_number(bound['speedup'], 2)}x)" for bound in bounds]
+        bounds = [run["ceilings"].get(name) for run in runs]
+        cells = [
+            f"{_count(bound['clocks'])} ({_number(bound['speedup'], 2)}x)" if bound else _NOTHING
+            for bound in bounds
+        ]
         rows.append((f"ceiling, {name.replace('_', ' ')}", "tCK", cells))
     return rows
 

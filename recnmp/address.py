@@ -25,6 +25,7 @@ from .config.system import SystemConfig
 from .errors import RecnmpError
 
 Int64s = npt.NDArray[np.int64]
+_COLUMNS = ("Ch", "Ra", "Bg", "Ba", "Ro", "Co")  # of DramAddresses, in its order
 _CHUNK = 1 << 15  # lines decoded at a time, so that all columns stay in the cache
 
 
@@ -106,6 +107,27 @@ class AddressMap:
         """DRAM addresses of the lines int64 [n] of one rank, numbered 0..rank_lines-1 in address order."""
         return self._decode(lines, channel, rank)
 
+    def number(self, places: DramAddresses) -> Int64s:
+        """Physical lines int64 [n] of DRAM addresses: the inverse of `locate`.
+
+        Of what `locate_in_rank` gave it is the line in the whole memory.
+        """
+        lines = np.zeros(places.row.size, np.int64)
+        columns = (places.channel, places.rank, places.bankgroup, places.bank, places.row, places.column)
+        for start in range(0, lines.size, _CHUNK):
+            part_of = {
+                part: column[start : start + _CHUNK].copy()
+                for part, column in zip(_COLUMNS, columns, strict=True)
+            }
+            if self._hashed:
+                # it reads rows and columns, which are as they were: done again, it is undone
+                self._hash(part_of, True)
+            number = lines[start : start + _CHUNK]
+            for part in reversed(self._low_first):
+                number *= self.sizes[part]
+                number += part_of[part]
+        return lines
+
     def _decode(self, lines: Int64s, channel: int | None, rank: int | None) -> DramAddresses:
         places = {part: np.zeros(lines.size, np.int64) for part in PARTS}
         fixed = {"Ch": channel, "Ra": rank}
@@ -122,7 +144,7 @@ class AddressMap:
                 part_of[digits[-1]][:] = rest
             if self._hashed:
                 self._hash(part_of, rank is None)
-        return DramAddresses(*(places[part] for part in ("Ch", "Ra", "Bg", "Ba", "Ro", "Co")))
+        return DramAddresses(*(places[part] for part in _COLUMNS))
 
     def _check_hash(self) -> None:
         if self.sizes["Ch"] > 1:

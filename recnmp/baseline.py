@@ -8,7 +8,9 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from .config.system import SystemConfig
+from .address import DramAddresses
+from .config.system import BURST_BYTES, Host, SystemConfig
+from .kernels.cache_sets import CacheSets
 from .placement import Lines, Placement
 from .progress import Meter, Progress
 from .replay import HostChannel
@@ -78,8 +80,17 @@ _COUNTED = {
 }
 
 
+def last_level_cache(host: Host) -> CacheSets | None:
+    """The cache of section host, cold; None if it has none."""
+    if not host.llc_bytes:
+        return None
+    return CacheSets(host.llc_bytes // (BURST_BYTES * host.llc_ways), host.llc_ways, host.llc_policy)
+
+
 class HostEngine:
     """The host's memory channels, read in trace order; they are joined where a batch ends.
+
+    A last-level cache, where there is one, stands before all of them (docs/caches.md).
 
     Args:
         config: the system, of kind host.
@@ -90,12 +101,13 @@ class HostEngine:
     def __init__(self, config: SystemConfig, tables: Sequence[Table], placement: Placement) -> None:
         self._placement = placement
         self._ranks = config.memory.ranks
+        self._cache = last_level_cache(config.host)
         self._channels = [HostChannel(config.channel_config()) for _ in range(config.memory.channels)]
         self.reset_counters()
 
     def reset_counters(self) -> None:
         """Set all counters to 0; banks, queues and refresh stay as they are."""
-        self._lookups = self._poolings = self._lines = 0
+        self._lookups = self._poolings = self._lines = self._hits = 0
         self._reads = np.zeros((len(self._channels), self._ranks), np.int64)
         for channel in self._channels:
             channel.reset_counts()
@@ -123,11 +135,23 @@ class HostEngine:
             name: np.concatenate([part[name] for part in reads] or [np.zeros(0, np.int64)]) for name in _PLACE
         }
         ends = np.full(len(reads), start_clock, np.int64)
-        accepted = meter.following(sum(batch.lookups for batch in batches), number.size)
+        hits = self._through_cache(places)
+        missed = number.size if hits is None else number.size - np.count_nonzero(hits)
+        accepted = meter.following(sum(batch.lookups for batch in batches), int(missed))
         earlier = 0  # reads of the channels before
         for index, channel in enumerate(self._channels):
-            chosen = slice(None) if len(self._channels) == 1 else np.flatnonzero(places["channel"] == index)
+            chosen: slice | Int64s = slice(None)
+            if len(self._channels) > 1:
+                chosen = np.flatnonzero(places["channel"] == index)
+            offered: int | Int64s = 0
+            if hits is not None:
+                # a clock a line of the channel, in trace order, hit or not; a hit ends with its own
+                hit = hits[chosen]
+                slots = np.arange(hit.size)
+                np.maximum.at(ends, number[chosen][hit], start_clock + slots[hit] + 1)
+                chosen, offered = np.arange(number.size)[chosen][~hit], slots[~hit]
             requests = np.zeros((places["row"][chosen].size, 7), np.int64)
+            requests[:, 0] = offered
             for column, name in enumerate(("rank", "bankgroup", "bank", "row", "column"), start=2):
                 requests[:, column] = places[name][chosen]
             requests[:, 6] *= _DEVICE_COLUMNS
@@ -137,6 +161,14 @@ class HostEngine:
             np.maximum.at(ends, number[chosen], done)
         return [int(end) for end in np.maximum.accumulate(ends)]
 
+    def _through_cache(self, places: dict[str, Int64s]) -> npt.NDArray[np.bool_] | None:
+        """Which lines hit, bool [lines], accessed in their order by physical address; None without a cache."""
+        if self._cache is None:
+            return None
+        hits = self._cache.access(self._placement.map.number(DramAddresses(**places)))
+        self._hits += int(np.count_nonzero(hits))
+        return hits
+
     def counters(self) -> dict[str, int]:
         """What was counted since the last reset, over all channels."""
         channels = []
@@ -145,4 +177,6 @@ class HostEngine:
             named = {name: counts[theirs] for theirs, name in _COUNTED.items()}
             channels.append(named | per_rank("rd", self._reads[index]))
         own = {"lookups": self._lookups, "poolings": self._poolings, "lines": self._lines}
+        if self._cache is not None:
+            own |= {"llc_hits": self._hits, "llc_misses": self._lines - self._hits}
         return own | add_counters(channels, self._ranks)

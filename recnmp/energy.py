@@ -62,7 +62,9 @@ def what_counts(config: SystemConfig) -> str:
     """One sentence that says what the energy of this system includes, for every table and figure."""
     table = config.energy
     if config.kind == "host":
-        what, bits, buffer = "host: activate, data, data IO", f"{table.host_command_bits} bits a command", ""
+        what, bits = "host: activate, data, data IO", f"{table.host_command_bits} bits a command"
+        # no source known to us gives a number
+        buffer = "last-level cache not charged (unsourced); " if config.has_llc else ""
     else:
         what = "near memory: activate, data, data IO, FP operations"
         bits = (

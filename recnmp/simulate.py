@@ -108,16 +108,16 @@ def compare(
     values: Values | None = None,
     progress: Progress | None = None,
     make: MakeEngine = make_engine,
-    host: Callable[[SystemConfig], SystemConfig] = SystemConfig.as_host,
+    host: Callable[[SystemConfig], SystemConfig] = SystemConfig.baseline,
 ) -> Comparison:
     """Run each system and the host baseline of the same memory, placement and refresh (D14).
 
     Args:
-        configs: the systems; names must differ. A host among them is its own baseline.
+        configs: the systems; names must differ.
         workload: the trace.
         name: what the trace is called in tables and figures.
         warmup, values, progress, make: as of `simulate`.
-        host: the baseline of a system, by default `SystemConfig.as_host`.
+        host: the baseline of a system, which may be the system itself; by default `SystemConfig.baseline`.
 
     Returns:
         Baselines first. Systems whose baselines are equal share one; further ones are named
@@ -139,27 +139,34 @@ def compare(
 
 
 def with_baselines(
-    configs: Sequence[SystemConfig], host: Callable[[SystemConfig], SystemConfig] = SystemConfig.as_host
+    configs: Sequence[SystemConfig], host: Callable[[SystemConfig], SystemConfig] = SystemConfig.baseline
 ) -> tuple[list[SystemConfig], dict[str, str]]:
     """All runs that a comparison makes, baselines first, and the name of each one's baseline by its name.
 
     Raises:
         RecnmpError: two of them have the same name.
     """
-    baselines = [config for config in configs if config.kind == "host"]
-    others = [config for config in configs if config.kind == "nmp"]
-    base_of = {config.name: _find_baseline(baselines, host(config), config.name) for config in others}
-    ordered = [*baselines, *others]
+    wanted = [host(config) for config in configs]
+    own = [_same(config, its) for config, its in zip(configs, wanted, strict=True)]
+    baselines = [config for config, alone in zip(configs, own, strict=True) if alone]
+    others = [(config, its) for config, its, alone in zip(configs, wanted, own, strict=True) if not alone]
+    base_of = {config.name: _find_baseline(baselines, its, config.name) for config, its in others}
+    ordered = [*baselines, *(config for config, _ in others)]
     names = [config.name for config in ordered]
     if len(set(names)) < len(names):
         raise RecnmpError(f"systems have the same name: {', '.join(names)}")
     return ordered, {config.name: config.name for config in baselines} | base_of
 
 
+def _same(one: SystemConfig, other: SystemConfig) -> bool:
+    """Equal but for their names."""
+    return one.model_copy(update={"name": other.name}) == other
+
+
 def _find_baseline(baselines: list[SystemConfig], wanted: SystemConfig, system: str) -> str:
     """Name of the baseline equal to `wanted` but for its name; it joins `baselines` if there is none."""
     for baseline in baselines:
-        if baseline.model_copy(update={"name": wanted.name}) == wanted:
+        if _same(baseline, wanted):
             return baseline.name
     taken = any(baseline.name == wanted.name for baseline in baselines)
     named = wanted.model_copy(update={"name": f"{wanted.name} ({system})"}) if taken else wanted

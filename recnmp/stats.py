@@ -37,6 +37,8 @@ COUNTERS = {
         Counter("lookups", "lookups", "both", False, "rows read, duplicates counted each time"),
         Counter("poolings", "poolings", "both", False, "poolings executed, empty ones included"),
         Counter("lines", "bursts", "both", False, "64-byte lines that the lookups need"),
+        Counter("llc_hits", "lines", "host", False, "lines that the last-level cache has, or awaits"),
+        Counter("llc_misses", "lines", "host", False, "lines that it has not: read over the channel"),
         Counter(
             "row_hits",
             "requests",
@@ -186,6 +188,7 @@ def ceilings(config: SystemConfig, counters: Mapping[str, int]) -> dict[str, int
         ccd: the run's own RDs spread evenly over the ranks, one in CCD_S clocks.
         slowest_rank: the same two for the rank that has most, as far as the engine tells ranks apart (the
             host's counts RDs per rank, and ACTs only in all).
+        llc: only with a last-level cache. A clock a line, hit or not, spread evenly over the channels.
     """
     timing = config.dram.timings()
     channels = config.memory.channels
@@ -216,4 +219,11 @@ def ceilings(config: SystemConfig, counters: Mapping[str, int]) -> dict[str, int
             *map(activations, by_rank(counters, "act")),
             *map(columns, by_rank(counters, "rd")),
         ),
+        **({"llc": -(-total(counters, "lines") // channels)} if config.has_llc else {}),
     }
+
+
+def llc_hit_rate(counters: Mapping[str, int]) -> float | None:
+    """Share of the lines that the host's last-level cache has; None without one, and for no lines."""
+    hits, misses = total(counters, "llc_hits"), total(counters, "llc_misses")
+    return hits / (hits + misses) if hits + misses else None

@@ -136,6 +136,22 @@ def test_the_lines_of_a_rank_are_those_of_the_whole(name: str, sizes: dict[str, 
         assert np.array_equal(own, whole[whole[:, 1] == rank])
 
 
+@given(st.data())
+def test_every_place_has_its_line_back(data: st.DataObject) -> None:
+    if data.draw(st.booleans()):
+        mapping = AddressMap("skylake", data.draw(_POWERS))
+    else:
+        mapping = AddressMap("".join(data.draw(st.permutations(list(PARTS)))), data.draw(_SIZES))
+    lines = np.arange(mapping.lines)
+    assert np.array_equal(mapping.number(mapping.locate(lines)), lines)
+    channel = data.draw(st.integers(0, mapping.sizes["Ch"] - 1))
+    rank = data.draw(st.integers(0, mapping.sizes["Ra"] - 1))
+    places = mapping.locate_in_rank(np.arange(mapping.rank_lines), channel, rank)
+    own = mapping.number(places)
+    assert np.array_equal(columns(mapping.locate(own)), columns(places))
+    assert (np.diff(own) > 0).all()  # in address order
+
+
 @pytest.mark.parametrize(
     ("ranks", "pairs"),
     [(1, [(6, 13), (14, 17), (15, 18), (16, 19)]), (2, [(6, 13), (14, 18), (15, 19), (16, 20), (17, 21)])],

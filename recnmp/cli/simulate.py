@@ -6,15 +6,12 @@ import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from shutil import get_terminal_size
 
 from tqdm import tqdm
 
-from ..config.load import Setting, with_layers
-from ..config.system import SystemConfig
 from ..progress import Progress
 from ..replacing import replacing
 from ..result import FIGURE_MARK, Comparison, refuse_foreign
@@ -37,6 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         dest="systems",
         help="systems to run beside the host: presets or .toml files (default: recnmp-base)",
+    )
+    parser.add_argument(
+        "--baseline",
+        default=BASELINE,
+        metavar="NAME",
+        help="host that all are measured against: preset or .toml file, such as host-llc (default: %(default)s)",
     )
     add_system_arguments(parser)
     parser.add_argument(
@@ -63,8 +66,7 @@ def run(args: argparse.Namespace) -> int:
         value = getattr(args, option)
         if value is not None:
             args.settings.insert(0, f"{key}={value}")
-    systems, settings = chosen_systems(args, names)
-    host = partial(_baseline, settings)
+    systems, host = chosen_systems(args, names, args.baseline)
     runs = len(with_baselines(systems, host)[0])
     trace = Path(args.trace)
     workload = Workload.load(trace)
@@ -84,11 +86,6 @@ def run(args: argparse.Namespace) -> int:
     print(table.render(comparison.as_json()))
     print(f"\nfigure  {figure_path}\nresult  {document_path}")
     return 0
-
-
-def _baseline(settings: list[Setting], system: SystemConfig) -> SystemConfig:
-    """The host of the same memory, with the settings that name it (`--set host.host.read_queue=64`)."""
-    return with_layers(system.as_host(BASELINE), [s.layer() for s in settings if s.system == BASELINE])
 
 
 def _write(comparison: Comparison, document: Path, figure: Path) -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 
+from ..config.cache import size_bytes
 from ..errors import RecnmpError
 from .trace_import import add_import_arguments
 from .trace_words import save, shape, watching, whole
@@ -40,14 +41,15 @@ def sizes(text: str) -> list[int]:
     """`128K,8M` -> bytes, binary units."""
     found = []
     for part in text.split(","):
-        word = part.strip().removesuffix("iB").removesuffix("B")
-        shift = {"K": 10, "M": 20, "G": 30}.get(word[-1:].upper(), 0)
-        digits = word[:-1] if shift else word
-        if not digits.isdecimal() or len(digits) > 18 or not 64 <= int(digits) << shift < 1 << 63:
+        try:
+            size = size_bytes(part)
+        except ValueError:
+            size = 0
+        if not 64 <= size < 1 << 63:
             raise argparse.ArgumentTypeError(
                 f"{part!r} is not a size of 64 bytes or more (below 2^63), like 128K or 8M"
             )
-        found.append(int(digits) << shift)
+        found.append(size)
     return found
 
 

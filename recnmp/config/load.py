@@ -309,6 +309,8 @@ def _parse_value(text: str, source: str) -> Any:
     except ValueError:
         if text and text[0].isalpha() and not set(text) & set(" \"'[]{},=\n"):
             return text
+        if re.fullmatch("[0-9]{1,18}[A-Za-z]{1,3}", text):  # a size: 8M
+            return text
     raise RecnmpError(f"{source}: '{clipped(text)}' is not a TOML value")
 
 

@@ -13,12 +13,13 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from ..errors import RecnmpError
+from .cache import LINE_BYTES, MOST_BYTES, MOST_WAYS, Bytes, CachePolicy, check_cache
 from .dram import ChannelConfig, Organisation, Timing, nearest, organisation_preset, timing_preset
 from .order import check_mapping
 
 TAGS = 16  # partial sums of a rank-NMP: PsumTag has 4 bits ([R] RecNMP paper)
 PAGE_BYTES = 4096
-BURST_BYTES = 64
+BURST_BYTES = LINE_BYTES
 HOST = "host"  # the baseline
 # Widths of the address in an NMP instruction (design D8), as largest counts.
 ADDRESS_LIMITS = {"ranks": 8, "bank groups": 4, "banks a group": 4, "rows": 1 << 18, "bursts a row": 128}
@@ -148,6 +149,18 @@ class Host(Section):
     outstanding: OrNone = _field(
         None, "reads in flight on a channel; none: bounded by the queue", "reads", "design D14", 1
     )
+    llc_bytes: Bytes = _field(
+        0, "last-level cache in front of all channels; 0: none", "bytes", "design D14", 0, MOST_BYTES
+    )
+    llc_ways: int = _field(16, "lines of a set of the last-level cache", "lines", "design D14", 1, MOST_WAYS)
+    llc_policy: CachePolicy = _field(
+        "lru", "replacement in the last-level cache: lru, fifo, random, tree-plru", "name", "design D14"
+    )
+
+    @model_validator(mode="after")
+    def _cache_can_be_built(self) -> Self:
+        check_cache("host.llc", self.llc_bytes, self.llc_ways, self.llc_policy)
+        return self
 
 
 class Refresh(Section):
@@ -363,6 +376,22 @@ class SystemConfig(Section):
             rule_set=self.dram.rule_set,
         )
 
+    @property
+    def has_llc(self) -> bool:
+        """Is it a host with a last-level cache? In a near-memory system section host is its baseline's."""
+        return self.kind == "host" and self.host.llc_bytes > 0
+
     def as_host(self, name: str = HOST) -> SystemConfig:
         """The baseline of this system: the same memory, rules, placement, refresh and queues (D14)."""
         return self.model_copy(update={"name": name, "kind": "host", "nmp": None})
+
+    def baseline(self) -> SystemConfig:
+        """What this system is measured against: the host of its memory, or itself if it is such a host (D14).
+
+        A host with a last-level cache is measured against that without, unless `host` is its very name.
+        """
+        if self.kind == "nmp":
+            return self.as_host()
+        if self.name == HOST or not self.has_llc:
+            return self
+        return self.as_host().model_copy(update={"host": self.host.model_copy(update={"llc_bytes": 0})})
