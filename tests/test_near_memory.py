@@ -11,8 +11,11 @@ from recnmp.config.dram import organisation_preset
 from recnmp.kernels.channel import Channel
 from recnmp.kernels.dimm_nmp import DimmNmp
 from recnmp.kernels.dram import Device, TimingTable
+from recnmp.kernels.operand_path import OperandPath
+from recnmp.kernels.rank_cache import RankCache
 from recnmp.kernels.rank_nmp import RankNmp
-from recnmp.kernels.rank_window import RANK_COUNTERS, RankWindow
+from recnmp.kernels.rank_window import RankWindow
+from recnmp.kernels.window_entries import RANK_COUNTERS, WindowEntries
 from recnmp.timing import rules
 
 Rows = list[tuple[int, ...]]
@@ -27,6 +30,11 @@ DEFAULTS = {
     "stagger": 0,
     "local_bus": "none",
     "skip_full_rank": False,
+    "accumulate": 3,
+    "rank_cache_bytes": 0,
+    "rank_cache_ways": 4,
+    "rank_cache_policy": "lru",
+    "rank_cache_flush": "never",
 }
 
 
@@ -42,20 +50,37 @@ def kernel(case: Case) -> Channel:
         devices.banks,
         words["ranks_per_dimm"] if shared else 1,
     )
+    operands = OperandPath(
+        WindowEntries(device.ranks, words["window"]),
+        timing.nCL + timing.nBL,
+        words["accumulate"],
+        poolings,
+        foreseen=not words["rank_cache_bytes"] and words["accumulate"] <= timing.nCCDS,
+    )
     window = RankWindow(
         device,
         words["ranks_per_dimm"],
-        words["window"],
-        timing.nCL + timing.nBL,
+        operands,
         case.nREFI or 0,
         words["stagger"],
         shared,
     )
-    ranks = RankNmp(window, words["fifo"], poolings, 14)
+    cache = None
+    if words["rank_cache_bytes"]:
+        cache = RankCache(
+            window,
+            words["rank_cache_bytes"] // (64 * words["rank_cache_ways"]),
+            words["rank_cache_ways"],
+            words["rank_cache_policy"],
+            devices.rows,
+            devices.bursts_per_row,
+            words["rank_cache_flush"] == "batch",
+        )
+    ranks = RankNmp(window, words["fifo"], poolings, 11 + words["accumulate"], cache)
     groups = min(words["packets_in_flight"] or 16, 16 // poolings)
     return Channel(
         ranks,
-        DimmNmp(ranks, groups, 3),
+        DimmNmp(ranks, groups, words["accumulate"]),
         words["instructions_per_clock"],
         words["bus_turnaround"],
         4,
@@ -79,7 +104,9 @@ def run_kernel(case: Case, skip: bool) -> dict[str, Rows]:
             ("sends", sends),
         ):
             logs[name] += log.tolist()
-    logs["wrong"] = [(int(channel.ranks.window.counts()[:, RANK_COUNTERS.index("wrong_predictions")].sum()),)]
+    logs["wrong"] = [
+        (int(channel.ranks.window.entries.counts()[:, RANK_COUNTERS.index("wrong_predictions")].sum()),)
+    ]
     return logs
 
 

@@ -77,6 +77,11 @@ cdef class CacheSets:
                 access(self, lines, flags, first, min(first + CHUNK, count))
         return hits
 
+    def empty(self):
+        """All ways that hold a line are empty; those that await one go on, and the policy does not notice."""
+        awaits = np.asarray(self.pending)[:, None] >> np.arange(self.ways, dtype=np.uint16) & 1
+        np.asarray(self.lines)[awaits.reshape(-1) == 0] = NO_LINE
+
     # --- the verbs, checked ---
 
     def set_of(self, int64_t line):

@@ -11,7 +11,8 @@ from cpython.exc cimport PyErr_CheckSignals
 
 from .dimm_nmp cimport DimmNmp
 from .rank_nmp cimport RankNmp
-from .vocabulary cimport CONFIG, END, GROUPS, LOOKUP, NEVER, TAGS, Instruction, ResultBurst
+from .vocabulary cimport CONFIG, GROUPS, LOOKUP, NEVER, TAGS, Instruction, ResultBurst
+from .packet_stream import check_stream
 from .vocabulary import burst_dtype, instruction_dtype, sent_dtype
 
 cdef enum:
@@ -103,7 +104,8 @@ cdef class Channel:
         if self.position < self.stream.shape[0]:
             left = self.stream.shape[0] - self.position
             raise ValueError(f"{left} instructions of the batch before are not sent yet")
-        self._check(stream)
+        device = self.ranks.window.device
+        check_stream(stream, self.ranks.ranks, device.bankgroups, device.banks, self.tags_per_group)
         self.stream = stream
         self.sent = np.zeros(stream.shape[0], np.uint8)
         self.position = 0
@@ -113,6 +115,8 @@ cdef class Channel:
         self.progress_clk = max(self.now, start_clk)
         self.logging = logging
         self._make_room(stream)
+        if self.ranks.cache is not None:
+            self.ranks.cache.start_batch(start_clk)
 
     def step(self):
         """One clock of the whole channel, for lockstep; returns the clock that was stepped."""
@@ -146,31 +150,8 @@ cdef class Channel:
     def reset_counts(self):
         """Counters of the channel and its blocks to zero; the machine's state stays."""
         self.counters[:] = 0
-        self.ranks.window.reset_counts()
+        self.ranks.window.entries.reset_counts()
         self.dimms.reset_counts()
-
-    def _check(self, Instruction[::1] stream):
-        """Raise ValueError unless every field is one that the machine can hold."""
-        fields = np.asarray(stream)
-        device = self.ranks.window.device
-        lookup = fields["opcode"] >= LOOKUP
-        limits = {
-            "rank": self.ranks.ranks, "bankgroup": device.bankgroups, "bank": device.banks, "tag": self.tags_per_group,
-        }
-        for name, limit in limits.items():
-            wrong = np.flatnonzero(lookup & ((fields[name] < 0) | (fields[name] >= limit)))
-            if wrong.size:
-                raise ValueError(f"instruction {wrong[0]}: {name} {fields[name][wrong[0]]} is not in 0 to {limit - 1}")
-        config, end = np.flatnonzero(fields["opcode"] == CONFIG), np.flatnonzero(fields["opcode"] == END)
-        if (
-            len(config) != len(end)
-            or np.count_nonzero(lookup) + len(config) + len(end) != len(fields)
-            or np.any(end <= config + 1)
-            or np.any(np.append(config, len(fields)) != np.insert(end + 1, 0, 0))
-            or np.any(np.diff(fields["packet"][config]) != 1)
-            or np.any(fields["packet"] != np.repeat(fields["packet"][config], end - config + 1))
-        ):
-            raise ValueError("the stream is not CONFIG, LOOKUPs (at least one), END, packet by packet")
 
     def _make_room(self, Instruction[::1] stream):
         bursts = int(np.asarray(stream)["bursts"].sum())
