@@ -5,12 +5,14 @@ start. `run` with skip=False steps every block on every clock; with skip=True it
 block says that something can happen. Both must give the same logs (tests/test_near_memory.py).
 """
 
+cimport cython
+
 import numpy as np
 
 from cpython.exc cimport PyErr_CheckSignals
 
-from .dimm_nmp cimport DimmNmp
-from .rank_nmp cimport RankNmp
+from .dimm_nmp cimport Dimm, DimmNmp
+from .rank_nmp cimport Rank, RankNmp
 from .vocabulary cimport CONFIG, GROUPS, LOOKUP, NEVER, TAGS, Instruction, ResultBurst
 from .packet_stream import check_stream
 from .vocabulary import burst_dtype, instruction_dtype, sent_dtype
@@ -33,6 +35,7 @@ cdef enum:
     STUCK_CLOCKS = 1 << 24  # no instruction or result in so many clocks: longer than any wait for a refresh
 
 
+@cython.final
 cdef class Channel:
     """The near-memory side of one channel.
 
@@ -205,22 +208,25 @@ cdef class Channel:
 
     cdef void step_clock(self, int64_t clk, bint skip) noexcept nogil:
         """The clock's story: 1 the bus, 2 the ranks, 3 the DIMMs. Each sees what stood at the clock's start."""
-        cdef int d, i, r, g, turn
+        cdef int d, i, r, g, turn, per_dimm = self.ranks.ranks_per_dimm
+        cdef Rank* rank
+        cdef Dimm* dimm
         if not skip or self.next_clk <= clk:
             self.next_clk = self.step_bus(clk)
         for d in range(self.dimms.dimms):
+            dimm = &self.dimms.dimm[d]
+            rank = &self.ranks.rank[d * per_dimm]
             turn = self.ranks.window.turn[d]
-            for i in range(self.ranks.ranks_per_dimm):
-                r = turn + i if turn + i < self.ranks.ranks_per_dimm else turn + i - self.ranks.ranks_per_dimm
-                r += d * self.ranks.ranks_per_dimm
-                if skip and self.ranks.rank[r].next_clk > clk:
+            for i in range(per_dimm):
+                r = turn + i if turn + i < per_dimm else turn + i - per_dimm
+                if skip and rank[r].next_clk > clk:
                     continue
-                if self.ranks.step_rank(r, clk, skip):
-                    self.credits[r] += 1
+                if self.ranks.step_rank(d * per_dimm + r, clk, skip):
+                    self.credits[d * per_dimm + r] += 1
                     self.progress_clk = clk
                     self.next_clk = min(self.next_clk, clk + 1)
                 for g in range(self.groups):
-                    self.dimms.dimm[d].next_clk = min(self.dimms.dimm[d].next_clk, self.ranks.rank[r].done[g])
+                    dimm.next_clk = min(dimm.next_clk, rank[r].done[g])
         for d in range(self.dimms.dimms):
             if not skip or self.dimms.dimm[d].next_clk <= clk:
                 g = self.dimms.step_dimm(d, self.packet_of, clk)

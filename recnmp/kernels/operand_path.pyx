@@ -6,6 +6,8 @@ afterwards. So both are one chain, oldest entry first, which a coming line joins
 it is known when a line is taken in which clock its operand will enter.
 """
 
+cimport cython
+
 import numpy as np
 
 from libc.stdint cimport int64_t
@@ -25,6 +27,7 @@ cdef extern from *:
     int lowest_bit(unsigned int x) nogil
 
 
+@cython.final
 cdef class OperandPath:
     """The way of the lines of `entries` into the datapaths of their ranks.
 

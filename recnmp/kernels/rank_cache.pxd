@@ -17,6 +17,7 @@ cdef struct Waiting:
 cdef struct Port:
     int32_t unprobed_head, unprobed_count  # of the ring of entries with unprobed lines, in order of decoding
     int32_t waiting  # number of lines
+    int64_t look  # the port has nothing to do before that anyone could see
 
 cdef class RankCache:
     cdef readonly RankWindow window

@@ -4,6 +4,8 @@ The page is docs/microarchitecture.md, section 4, "RankCache"; tags and policies
 in the order in which they were decoded, so a ring holds those that have unprobed lines.
 """
 
+cimport cython
+
 import numpy as np
 
 from libc.stdint cimport int64_t
@@ -20,6 +22,7 @@ cdef Port _port[1]
 cdef Waiting _waiting[1]
 
 
+@cython.final
 cdef class RankCache:
     """The RankCaches of the ranks of `window`, empty at first.
 

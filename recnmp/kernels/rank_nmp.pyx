@@ -5,6 +5,8 @@ rank and says in `next_clk` before which clock nothing can happen there. Skippin
 nothing else, so there is one behaviour only.
 """
 
+cimport cython
+
 import numpy as np
 
 from libc.stdint cimport int64_t
@@ -19,6 +21,7 @@ from .window_entries cimport CACHE_BYPASSES, NONE, Entry
 cdef Rank _rank[1]
 
 
+@cython.final
 cdef class RankNmp:
     """All rank-NMPs of one channel.
 
@@ -112,7 +115,7 @@ cdef class RankNmp:
             window.look = self.window.schedule(r, clk)
         if not self.operands.foreseen and (not skip or path.look <= clk):
             self.operands.step(r, clk)
-        if self.cached and (not skip or self.cache.next_clk(r, clk - 1) <= clk):
+        if self.cached and (not skip or self.cache.port[r].look <= clk):
             self.cache.step(r, clk)
         if path.finished != NONE:
             rank.last_in[path.finished] = path.entered
@@ -120,9 +123,15 @@ cdef class RankNmp:
             self.settle(r, path.finished)
             path.finished = NONE
         popped = self.decode(r, clk)
-        soonest = clk + 1 if popped else self.decode_next(r, clk)
+        if popped:
+            soonest = clk + 1 if rank.fifo_count else NEVER
+        else:
+            soonest = self.decode_next(r, clk)
         soonest = min(soonest, min(window.look, path.look))
-        rank.next_clk = min(soonest, self.cache.next_clk(r, clk)) if self.cached else soonest
+        if self.cached:
+            self.cache.port[r].look = self.cache.next_clk(r, clk)
+            soonest = min(soonest, self.cache.port[r].look)
+        rank.next_clk = soonest
         return popped
 
     cdef void enter(self, int r, Instruction* instruction, int64_t clk) noexcept nogil:

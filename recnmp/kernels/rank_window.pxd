@@ -50,6 +50,7 @@ cdef class RankWindow:
     cdef void want(self, int r, int place, int lines, int64_t clk) noexcept nogil
     cdef void settle(self, int r, Entry* entry, int place) noexcept nogil
     cdef int64_t schedule(self, int r, int64_t clk) noexcept nogil
+    cdef int64_t soonest(self, int r) noexcept nogil
     cdef int choose(self, int r, int64_t clk, int64_t* soonest) noexcept nogil
     cdef int oldest(self, int r, uint64_t banks, int command, int64_t clk, int64_t* look) noexcept nogil
     cdef int64_t legal(self, int r, int b, int command) noexcept nogil
@@ -58,5 +59,6 @@ cdef class RankWindow:
     cdef void set_candidate(self, int r, int b) noexcept nogil
     cdef void read_line(self, int r, int b, int place, int64_t clk) noexcept nogil
     cdef void join_chain(self, int r, int place) noexcept nogil
+    cdef bint comes_after(self, int r, int place) noexcept nogil
     cdef void leave_chain(self, int r, int b, int place) noexcept nogil
     cdef void command(self, int r, int code, Entry* entry, int line, int64_t clk) noexcept nogil

@@ -6,6 +6,8 @@ PRE for its oldest entry if none wants the open row; ACT for its oldest entry if
 only when the bank or its entries do.
 """
 
+cimport cython
+
 import numpy as np
 
 from libc.stdint cimport int64_t, uint64_t
@@ -29,6 +31,7 @@ cdef extern from *:
     int lowest_bit(uint64_t x) nogil
 
 
+@cython.final
 cdef class RankWindow:
     """Windows and schedulers of all ranks of one channel.
 
@@ -172,24 +175,35 @@ cdef class RankWindow:
         if b == NONE:
             return soonest
         self.serve(r, b, clk)
-        return clk + 1 if self.choose(r, clk, &soonest) != NONE else soonest
+        return max(clk + 1, self.soonest(r))
+
+    cdef int64_t soonest(self, int r) noexcept nogil:
+        """A clock before which no command can go, from what holds for the whole rank."""
+        cdef Window* window = &self.window[r]
+        cdef int64_t read = max(window.read_look, rank_earliest(self.device, RD, r))
+        cdef int64_t activate = max(window.activate_look, rank_earliest(self.device, ACT, r))
+        cdef int64_t precharge = max(window.precharge_look, rank_earliest(self.device, PRE, r))
+        return min(window.refresh_due, min(read, min(activate, precharge)))
 
     cdef int choose(self, int r, int64_t clk, int64_t* soonest) noexcept nogil:
         """The bank whose candidate goes in clk, or NONE and the soonest clock on which one could. Issues nothing."""
         cdef Window* window = &self.window[r]
-        cdef int b, other
-        b = self.oldest(r, window.reads, RD, clk, &window.read_look)
-        if b != NONE:
-            return b
-        b = self.oldest(r, window.activates, ACT, clk, &window.activate_look)
-        other = self.oldest(r, window.precharges, PRE, clk, &window.precharge_look)
+        cdef int b = NONE, other = NONE
+        if window.read_look <= clk:
+            b = self.oldest(r, window.reads, RD, clk, &window.read_look)
+            if b != NONE:
+                return b
+        if window.activate_look <= clk:
+            b = self.oldest(r, window.activates, ACT, clk, &window.activate_look)
+        if window.precharge_look <= clk:
+            other = self.oldest(r, window.precharges, PRE, clk, &window.precharge_look)
         if b == NONE or (other != NONE and self.bank[r, other].age < self.bank[r, b].age):
             b = other
         soonest[0] = min(window.refresh_due, min(window.read_look, min(window.activate_look, window.precharge_look)))
         return b
 
     cdef int oldest(self, int r, uint64_t banks, int command, int64_t clk, int64_t* look) noexcept nogil:
-        """Of these banks, which all need `command`, the one with the oldest candidate that may go in clk.
+        """Of these banks, which all need `command`, the one with the oldest candidate that may go in clk, if any may.
 
         look: no candidate may go before; kept here, and lowered where a candidate joins. Rules only put clocks off, so
         it stays true whatever is issued meanwhile.
@@ -198,8 +212,6 @@ cdef class RankWindow:
         cdef int64_t* by_bank
         cdef Bank* bank
         cdef int b, best = NONE
-        if look[0] > clk:
-            return NONE
         first = rank_earliest(self.device, command, r)
         if first > clk:  # no bank may go before: no need to look at each
             look[0] = first if banks else NEVER
@@ -304,7 +316,18 @@ cdef class RankWindow:
             self.entry[r, before].next = place
         if entry.next == NONE:
             bank.last = place
-        self.set_candidate(r, entry.bank)
+        if before == NONE or not self.comes_after(r, place):
+            self.set_candidate(r, entry.bank)
+
+    cdef bint comes_after(self, int r, int place) noexcept nogil:
+        """Whether an entry that has joined a bank's chain leaves its candidate as it was."""
+        cdef Window* window = &self.window[r]
+        cdef Entry* entry = &self.entry[r, place]
+        if self.bank[r, entry.bank].age > entry.age:
+            return False
+        return not window.precharges >> entry.bank & 1 or (
+            self.device.open_row[r * self.banks + entry.bank] != entry.instruction.row
+        )
 
     cdef void leave_chain(self, int r, int b, int place) noexcept nogil:
         """Unlink an entry that has no wanted line any more."""

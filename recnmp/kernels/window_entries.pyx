@@ -4,6 +4,8 @@ The page is docs/microarchitecture.md, section 4, "Lines". Who changes a line's 
 RankCache (rank_cache) and the datapath (operand_path).
 """
 
+cimport cython
+
 import numpy as np
 
 from libc.stdint cimport int64_t
@@ -20,6 +22,7 @@ cdef Entry _entry[1]
 cdef Places _places[1]
 
 
+@cython.final
 cdef class WindowEntries:
     """The windows of `ranks` ranks, `size` entries each."""
 
