@@ -298,7 +298,7 @@ class Machine:
         for dimm in self.dimms:
             self.blocks += [dimm.schedule, dimm.add_ranks]
         for rank in self.ranks:
-            self.blocks += [rank.take_data, rank.decode]
+            self.blocks += [rank.decode, rank.take_data]
 
     def tick(self) -> None:
         """One clock. The order of blocks does not matter: tests shuffle `blocks`."""

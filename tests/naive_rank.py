@@ -229,7 +229,7 @@ class Rank:
         self.outstanding[group] -= 1
         self.last_entered[group] = t
         if element_group == instruction.first_element_group + instruction.bursts - 1:
-            entry.room = t
+            entry.room = t + 1
         self.find_done(group)
 
     def find_done(self, group: int) -> None:

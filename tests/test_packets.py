@@ -30,13 +30,15 @@ def workloads(draw: st.DrawFn) -> Workload:
     return Workload.from_arrays(indices, lengths=lengths, tables=tables, weights=weights, batch_size=size)
 
 
-def config(mapping: str, poolings: int = 8, pages: str = "random") -> SystemConfig:
+def config(
+    mapping: str, poolings: int = 8, pages: str = "random", rank_cache_bytes: int = 0
+) -> SystemConfig:
     """A 2x2 memory with small devices, rows aligned so that none straddles lines."""
     return SystemConfig.model_validate(
         {
             "memory": {"dimms": 2, "ranks_per_dimm": 2},
             "placement": {"mapping": mapping, "pages": pages, "stride": "packed"},
-            "nmp": {"poolings_per_packet": poolings},
+            "nmp": {"poolings_per_packet": poolings, "rank_cache_bytes": rank_cache_bytes},
         }
     )
 

@@ -41,8 +41,8 @@ def test_hash_values_sum_exactly(workload: Workload, seed: int, order: str) -> N
 
 
 @settings(max_examples=30, deadline=None)
-@given(workloads(), st.integers(0, 10**6), st.booleans())
-def test_any_values_sum_as_the_hardware_adds(workload: Workload, seed: int, odd: bool) -> None:
+@given(workloads(), st.integers(0, 10**6), st.booleans(), st.booleans())
+def test_any_values_sum_as_the_hardware_adds(workload: Workload, seed: int, odd: bool, cached: bool) -> None:
     """Bit for bit against one float32 operation after another, in the order of operands that the kernel logs."""
     rng = np.random.default_rng(seed)
     arrays = []
@@ -54,7 +54,7 @@ def test_any_values_sum_as_the_hardware_adds(workload: Workload, seed: int, odd:
             else rng.standard_normal(shape) * 10.0 ** rng.integers(-20, 20, shape)
         )
         arrays.append(array.astype(np.float32))
-    system = config("skylake")
+    system = config("skylake", rank_cache_bytes=1024 if cached else 0)
     engine = NmpEngine(
         system,
         workload.tables,

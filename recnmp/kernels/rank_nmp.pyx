@@ -144,8 +144,7 @@ cdef class RankNmp:
         entry.probed = instruction.bursts
         for line in range(instruction.bursts):
             entry.slot[line] = NONE
-        if self.cached:
-            self.window.counters[r, CACHE_BYPASSES] += instruction.bursts
+        self.window.counters[r, CACHE_BYPASSES] += instruction.bursts
         self.window.want(r, place, (1 << instruction.bursts) - 1, clk)
 
     cdef bint decode(self, int r, int64_t clk) noexcept nogil:
