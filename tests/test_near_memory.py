@@ -27,7 +27,22 @@ DEFAULTS = {
     "stagger": 0,
     "local_bus": "none",
     "skip_full_rank": False,
+    "rank_cache_bytes": 0,
+    "rank_cache_ways": 4,
+    "rank_cache_policy": "lru",
+    "rank_cache_flush": "never",
 }
+
+# of each rank
+COUNTERS = (
+    "wrong_predictions",
+    "cache_hits",
+    "cache_secondary_hits",
+    "cache_misses",
+    "cache_bypasses",
+    "cache_fills",
+    "hazard_clocks",
+)
 
 
 def kernel(case: Case) -> Channel:
@@ -79,7 +94,8 @@ def run_kernel(case: Case, skip: bool) -> dict[str, Rows]:
             ("sends", sends),
         ):
             logs[name] += log.tolist()
-    logs["wrong"] = [(int(channel.ranks.window.counts()[:, RANK_COUNTERS.index("wrong_predictions")].sum()),)]
+    columns = [RANK_COUNTERS.index(name) for name in COUNTERS]
+    logs["counters"] = [tuple(counts) for counts in channel.ranks.window.counts()[:, columns].tolist()]
     return logs
 
 
@@ -93,7 +109,7 @@ def run_twin(case: Case) -> dict[str, Rows]:
         "bursts": [(clk, packet, dimm, tag, group) for clk, dimm, packet, tag, group in log.bursts],
         "sends": log.sends,
         "ends": [(end,) for end in ends],
-        "wrong": [(log.wrong_predictions,)],
+        "counters": [tuple(counters[name] for name in COUNTERS) for counters in log.counters],
     }
 
 
