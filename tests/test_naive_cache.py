@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from cache_corners import cache_corners, cached, local, one_pooling
 from hypothesis import HealthCheck, given, settings
 from machine_cases import Batch, Case, Encoder, Packet, cases, random_case
 from machine_corners import lookup
@@ -23,23 +24,18 @@ KINDS = ("cache_hits", "cache_secondary_hits", "cache_misses", "cache_bypasses")
 
 
 def run(*batches: Batch, **parameters: object) -> Log:
-    """One rank with a RankCache of 64 lines, if no other is asked for."""
-    case = Case({"dimms": 1, "ranks_per_dimm": 1, "rank_cache_bytes": 4096, **parameters}, batches)
+    """On one rank with a RankCache, `cached`."""
+    return log_of(cached(*batches, **parameters))
+
+
+def corner(name: str) -> Log:
+    return log_of(cache_corners()[name])
+
+
+def log_of(case: Case) -> Log:
     machine = case.machine()
     case.run(machine)
-    check_laws(case)
     return machine.log
-
-
-def local(batch: Batch, *bypassing: int, gap: int = 0) -> Batch:
-    """Locality bits of all LOOKUPs, but for those of these numbers in the batch."""
-    lookups = np.flatnonzero(batch.stream["opcode"] >= 8)
-    batch.stream["locality"][np.delete(lookups, bypassing)] = 1
-    return replace(batch, gap=gap)
-
-
-def one_pooling(encoder: Encoder, *lookups: object) -> Batch:
-    return encoder.encode([Packet((lookups,))])  # type: ignore[arg-type]
 
 
 def counts(log: Log) -> tuple[int, ...]:
@@ -114,9 +110,7 @@ def test_one_hazard() -> None:
 def test_hits_of_one_sum_enter_three_clocks_apart() -> None:
     """Batch from 61 on, probes 64, 65, 66, offered from 65, 66, 67. The first is taken 65, enters 66; the second is
     taken 66, stands from 67, enters 69; the third is taken in that clock, and enters 72."""
-    encoder = Encoder()
-    first = local(one_pooling(encoder, lookup()))
-    log = run(first, local(one_pooling(encoder, lookup(), lookup(), lookup()), gap=2))
+    log = corner("hits of one sum")
     assert entered(log) == [(40, 0), (66, 1), (69, 2), (72, 3)]
     assert log.total("hazard_clocks") == 4
     assert counts(log) == (3, 0, 1, 0)
@@ -125,15 +119,10 @@ def test_hits_of_one_sum_enter_three_clocks_apart() -> None:
 def test_no_victim() -> None:
     """One way: it awaits the first line when the second is probed in 4. Both are read, 6 apart (CCD_L), and one fills.
     Later the first line hits; the second then misses, and takes the way."""
-    encoder = Encoder()
-    first = local(one_pooling(encoder, lookup(), lookup(column=1)))
-    more = [local(one_pooling(encoder, lookup(column=column)), gap=2) for column in (0, 1, 1, 0)]
-    small = {"rank_cache_bytes": 64, "rank_cache_ways": 1}
-    log = run(first, **small)
-    assert (reads(log), entered(log)) == ([20, 26], [(40, 0), (46, 1)])
-    assert counts(log) == (0, 0, 1, 1)
-    assert log.total("cache_fills") == 1
-    assert counts(run(first, *more, **small)) == (2, 0, 3, 1)
+    log = corner("no victim")
+    assert (reads(log)[:2], entered(log)[:2]) == ([20, 26], [(40, 0), (46, 1)])
+    assert counts(log) == (2, 0, 3, 1)
+    assert log.total("cache_fills") == 3
 
 
 def test_a_bypass_never_merges() -> None:
@@ -155,8 +144,7 @@ def test_a_fill_goes_before_a_probe() -> None:
 
     Those who waited enter in 43, 46, ..., 148. All are older: the line that was offered in 77 is taken in 148.
     """
-    same, other = (lookup(),) * 37, (lookup(bankgroup=1),)
-    log = run(local(Encoder().encode([Packet((same, other))])), window=64)
+    log = corner("fill before probe")
     assert [entry[:2] for entry in log.commands] == [(4, ACT), (20, RD), (42, ACT), (58, RD)]
     assert [clk for clk, _ in entered(log)] == [40, *range(43, 149, 3), 149]
     assert counts(log) == (0, 36, 2, 0)
@@ -169,13 +157,10 @@ def test_ten_lookups() -> None:
     Lookup k is popped in 2 + k and probed in 3 + k: columns 0 and 1 miss; 0 is a secondary hit; 4 finds its set
     pending (with column 0); 1 has locality 0; 0 is a secondary hit; 2 misses; 4 and lookup 8 (set 0) have no
     victim; 2 is a secondary hit. ACTs 4 and 12. RDs: 0 at 20, 1 at 26, 8 at 30 (other group), 3 at 34, 4 at 40,
-    6 at 46, 7 at 52. 2 and 5 are here from the fill of 40 on: 2 is taken 41, held in 42, enters 43; 5 is taken then, enters
-    44 (another tag). 9 is here from 67 on, after the fill of 66, taken 67, held in 68, enters 69.
+    6 at 46, 7 at 52. 2 and 5 are here from the fill of 40 on: 2 is taken 41, held in 42, enters 43; 5 is taken
+    then, enters 44 (another tag). 9 is here from 67 on, after the fill of 66, taken 67, held in 68, enters 69.
     """
-    columns = (0, 1, 0, 4, 1, 0, 2, 4, 0, 2)
-    lookups = [lookup(bankgroup=int(i == 8), column=column) for i, column in enumerate(columns)]
-    batch = local(Encoder().encode([Packet((tuple(lookups[:5]), tuple(lookups[5:])))]), 4)
-    log = run(batch, rank_cache_bytes=256, rank_cache_ways=1)
+    log = corner("ten lookups")
     assert [entry[0] for entry in log.commands if entry[1] == ACT] == [4, 12]
     assert reads(log) == [20, 26, 30, 34, 40, 46, 52]
     assert entered(log) == [
@@ -206,12 +191,7 @@ def test_unprobed_lines_keep_no_row_open() -> None:
     The host foresaw RD for row 5, which got ACT and RD: wrong. Row 9 got PRE, PRE, ACT, RD: right, a command is
     not counted twice.
     """
-    encoder = Encoder()
-    wide, row = lookup(bankgroup=1, bursts=8), lookup(column=100)
-    dim = 128
-    first = local(encoder.encode([Packet(((wide,), (row,)), dim)]))
-    second = encoder.encode([Packet(((wide,), (lookup(),), (lookup(row=9),)), dim)])
-    log = run(first, local(second, 2, gap=400))
+    log = corner("unprobed lines keep no row open")
     s = log.ends[0] + 400
     assert [(clk - s, code) for clk, code, *_ in log.commands if clk >= s] == [
         (5, PRE), (21, ACT), (37, RD), (60, PRE), (76, ACT), (92, RD),
@@ -220,13 +200,39 @@ def test_unprobed_lines_keep_no_row_open() -> None:
     assert log.wrong_predictions == 1
 
 
+def test_a_secondary_hit_touches() -> None:
+    """Lines 2 and 3 take the empty ways, 4 that of line 1. Then line 0 hits, and line 1 misses."""
+    log = corner("secondary hit touches")
+    assert counts(log) == (1, 1, 6, 0)
+
+
+def test_a_prediction_is_settled_by_a_probe() -> None:
+    """Third batch from s on: the hit is probed in s+3; then column 1 misses in s+4 and is read in s+5 at once; columns
+    2 and 3 hit in s+5 and s+6. PRE and ACT were foreseen: wrong."""
+    log = corner("settled by a probe")
+    assert counts(log) == (3, 0, 4, 0)
+    assert reads(log)[-1] == log.ends[1] + 100 + 5
+    assert log.wrong_predictions == 1
+
+
+def test_random_goes_on_after_a_flush() -> None:
+    """With the register at its start again, the second batch would read what the first did."""
+    log = corner("random goes on after a flush")
+    columns = [
+        [entry[6] for entry in log.commands if entry[1] == RD and (entry[0] < log.ends[0]) == early]
+        for early in (True, False)
+    ]
+    assert columns[0][:8] == columns[1][:8] == [*range(8)]
+    assert columns[0] != columns[1]
+
+
+@pytest.mark.parametrize("case", cache_corners().values(), ids=cache_corners().keys())
+def test_corners_keep_the_laws(case: Case) -> None:
+    check_laws(case)
+    accept(case, log_of(case).commands)
+
+
 # Laws, beyond those that tests/test_naive_machine.py holds all cases to
-
-
-def log_of(case: Case) -> Log:
-    machine = case.machine()
-    case.run(machine)
-    return machine.log
 
 
 def with_locality(case: Case, bit: int) -> Case:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from cache_corners import cache_corners
 from hypothesis import given, settings
 from machine_cases import Case, cases, random_case
 from machine_corners import corners
@@ -140,10 +141,13 @@ def test_many_random_cases(seed: int) -> None:
     check(random_case(seed))
 
 
-@pytest.mark.parametrize("name", sorted(corners()))
+CORNERS = corners() | cache_corners()
+
+
+@pytest.mark.parametrize("name", sorted(CORNERS))
 def test_corners(name: str) -> None:
     """Cases made by hand for rules that random cases hardly reach."""
-    check(corners()[name])
+    check(CORNERS[name])
 
 
 @settings(max_examples=150, deadline=None)
