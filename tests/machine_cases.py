@@ -270,6 +270,7 @@ def draw_case(pick: Pick, most_packets: int, longest: int) -> Case:
         "stagger": one_of(pick, 0, 0, 1, pick(0, 200)),
         "local_bus": one_of(pick, "none", "none", "per_dimm"),
         "skip_full_rank": bool(one_of(pick, 0, 0, 1)),
+        "accumulate": one_of(pick, 3, 3, 3, 2, pick(1, 9)),
     }
     cache = draw_cache(pick)
     parameters |= cache

@@ -299,7 +299,9 @@ def test_cases_reach_every_corner() -> None:
         seen |= {
             (name, parameters[name]) for name in ("fifo", "window", "instructions_per_clock", "local_bus")
         }
-        seen |= {(name, parameters[name]) for name in ("dimms", "ranks_per_dimm", "skip_full_rank")}
+        seen |= {
+            (name, parameters[name]) for name in ("dimms", "ranks_per_dimm", "skip_full_rank", "accumulate")
+        }
         seen |= {("P", parameters["poolings_per_packet"]), ("refresh", case.nREFI is not None)}
         seen |= {("bursts", int(bursts)) for bursts in lookups["bursts"]}
         seen |= {("first group", int(opcode) - 8) for opcode in lookups["opcode"]}
@@ -316,6 +318,7 @@ def test_cases_reach_every_corner() -> None:
         "skip_full_rank": (False, True),
         "dimms": (1, 2, 3, 4),
         "ranks_per_dimm": (1, 2, 3, 4, 8),
+        "accumulate": (1, 2, 3, 9),
         "P": range(1, 17),
         "refresh": (False, True),
         "bursts": range(1, 9),

@@ -28,6 +28,7 @@ DEFAULTS = {
     "stagger": 0,
     "local_bus": "none",
     "skip_full_rank": False,
+    "accumulate": 3,
     "rank_cache_bytes": 0,
     "rank_cache_ways": 4,
     "rank_cache_policy": "lru",
