@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from cache_corners import cache_corners
 from hypothesis import given, settings
 from machine_cases import Case, cases, random_case
 from machine_corners import corners
@@ -36,6 +37,17 @@ DEFAULTS = {
     "rank_cache_policy": "lru",
     "rank_cache_flush": "never",
 }
+
+# of each rank
+COUNTERS = (
+    "wrong_predictions",
+    "cache_hits",
+    "cache_secondary_hits",
+    "cache_misses",
+    "cache_bypasses",
+    "cache_fills",
+    "hazard_clocks",
+)
 
 
 def kernel(case: Case) -> Channel:
@@ -104,9 +116,8 @@ def run_kernel(case: Case, skip: bool) -> dict[str, Rows]:
             ("sends", sends),
         ):
             logs[name] += log.tolist()
-    logs["wrong"] = [
-        (int(channel.ranks.window.entries.counts()[:, RANK_COUNTERS.index("wrong_predictions")].sum()),)
-    ]
+    columns = [RANK_COUNTERS.index(name) for name in COUNTERS]
+    logs["counters"] = [tuple(counts) for counts in channel.ranks.window.entries.counts()[:, columns].tolist()]
     return logs
 
 
@@ -120,7 +131,7 @@ def run_twin(case: Case) -> dict[str, Rows]:
         "bursts": [(clk, packet, dimm, tag, group) for clk, dimm, packet, tag, group in log.bursts],
         "sends": log.sends,
         "ends": [(end,) for end in ends],
-        "wrong": [(log.wrong_predictions,)],
+        "counters": [tuple(counters[name] for name in COUNTERS) for counters in log.counters],
     }
 
 
@@ -151,10 +162,13 @@ def test_many_random_cases(seed: int) -> None:
     check(random_case(seed))
 
 
-@pytest.mark.parametrize("name", sorted(corners()))
+CORNERS = corners() | cache_corners()
+
+
+@pytest.mark.parametrize("name", sorted(CORNERS))
 def test_corners(name: str) -> None:
     """Cases made by hand for rules that random cases hardly reach."""
-    check(corners()[name])
+    check(CORNERS[name])
 
 
 @settings(max_examples=150, deadline=None)
