@@ -117,7 +117,9 @@ def run_kernel(case: Case, skip: bool) -> dict[str, Rows]:
         ):
             logs[name] += log.tolist()
     columns = [RANK_COUNTERS.index(name) for name in COUNTERS]
-    logs["counters"] = [tuple(counts) for counts in channel.ranks.window.entries.counts()[:, columns].tolist()]
+    logs["counters"] = [
+        tuple(counts) for counts in channel.ranks.window.entries.counts()[:, columns].tolist()
+    ]
     return logs
 
 
