@@ -1,4 +1,4 @@
-"""The RankCache in the rank kernels, on streams made by hand: the clocks are those that docs/microarchitecture.md gives.
+"""The RankCache in the rank kernels, on streams made by hand; the clocks follow from docs/microarchitecture.md.
 
 With CL 16, BL 4, tRCD 16, tRRD_S 4 and tCCD_S 4: an instruction sent in t is decoded in t+1 at the earliest, probed in
 t+2 and activated in t+3; a burst read in t enters at t+20.

@@ -225,8 +225,8 @@ cdef class Channel:
                     self.credits[d * per_dimm + r] += 1
                     self.progress_clk = clk
                     self.next_clk = min(self.next_clk, clk + 1)
-                for g in range(self.groups):
-                    dimm.next_clk = min(dimm.next_clk, rank[r].done[g])
+                dimm.next_clk = min(dimm.next_clk, rank[r].news)
+                rank[r].news = NEVER
         for d in range(self.dimms.dimms):
             if not skip or self.dimms.dimm[d].next_clk <= clk:
                 g = self.dimms.step_dimm(d, self.packet_of, clk)

@@ -24,7 +24,7 @@ cdef class RankCache:
     cdef readonly OperandPath operands
     cdef readonly bint flushed  # before each batch
     cdef int64_t rows, columns
-    cdef readonly list caches  # a CacheSets a rank
+    cdef readonly tuple caches  # a CacheSets a rank
     cdef void* cache[RANKS]  # the same
     cdef Port[::1] port
     cdef int32_t[:, ::1] unprobed
@@ -36,5 +36,5 @@ cdef class RankCache:
     cdef void step(self, int r, int64_t clk) noexcept nogil
     cdef void fill_before(self, int r, int64_t clk) noexcept nogil
     cdef void bring(self, int r, int slot, int64_t clk) noexcept nogil
-    cdef void probe(self, int r, int64_t clk) noexcept nogil
+    cdef void look_up(self, int r, int64_t clk) noexcept nogil
     cdef int64_t next_clk(self, int r, int64_t clk) noexcept nogil

@@ -6,7 +6,7 @@ class RankCache:
     window: RankWindow
     operands: OperandPath
     flushed: bool
-    caches: list[CacheSets]
+    caches: tuple[CacheSets, ...]
     def __init__(
         self,
         window: RankWindow,

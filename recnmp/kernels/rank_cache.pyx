@@ -26,8 +26,8 @@ cdef Waiting _waiting[1]
 cdef class RankCache:
     """The RankCaches of the ranks of `window`, empty at first.
 
-    sets, ways, policy: of each (kernels/cache_sets). rows, columns: DRAM rows of a bank and bursts of a row, which number
-    the lines of a rank. flushed: emptied before each batch.
+    sets, ways, policy: of each (kernels/cache_sets). rows, columns: DRAM rows of a bank and bursts of a row, which
+    number the lines of a rank. flushed: emptied before each batch.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ cdef class RankCache:
         self.counters = window.entries.counters
         if window.ranks > RANKS:
             raise ValueError(f"{window.ranks} ranks, at most {RANKS} are possible")
-        self.caches = [CacheSets(sets, ways, policy) for r in range(window.ranks)]
+        self.caches = tuple(CacheSets(sets, ways, policy) for _ in range(window.ranks))
         for r in range(window.ranks):
             self.cache[r] = <void*>self.caches[r]
         self.port = np.zeros(window.ranks, np.asarray(<Port[:1]>_port).dtype)
@@ -78,7 +78,7 @@ cdef class RankCache:
             if self.port[r].waiting:
                 self.bring(r, slot, clk)
         elif self.port[r].unprobed_count:
-            self.probe(r, clk)
+            self.look_up(r, clk)
 
     cdef void fill_before(self, int r, int64_t clk) noexcept nogil:
         """The fills of all clocks before clk that were not made yet."""
@@ -104,8 +104,8 @@ cdef class RankCache:
                 kept += 1
         port.waiting = kept
 
-    cdef void probe(self, int r, int64_t clk) noexcept nogil:
-        """Look up the first unprobed line of the oldest entry that has one; what it becomes is visible on the next clock."""
+    cdef void look_up(self, int r, int64_t clk) noexcept nogil:
+        """Probe the first unprobed line of the oldest entry that has one; the others see its state on the next clock."""
         cdef Port* port = &self.port[r]
         cdef int place = self.unprobed[r, port.unprobed_head]
         cdef Entry* entry = &self.window.entry[r, place]

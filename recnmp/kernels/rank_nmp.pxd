@@ -9,6 +9,7 @@ from .vocabulary cimport GROUPS, Instruction
 
 cdef struct Rank:
     int64_t next_clk  # nothing can happen in this rank before
+    int64_t news  # first clock of a done bit that the DIMM does not know of, NEVER if there is none
     int32_t fifo_head, fifo_count
     int32_t valid  # a bit a tag: its partial sum has an operand
     int32_t unfinished[GROUPS]  # LOOKUPs decoded, not all lines taken

@@ -1,8 +1,9 @@
 """rank-NMP: instruction FIFO, decoder and done bits of every rank of one channel.
 
-Its window and scheduler are rank_window.pyx, its RankCache rank_cache.pyx, its datapath operand_path.pyx. The page is docs/microarchitecture.md, section 4. State is plain arrays by rank; `step_rank` does one clock of one
-rank and says in `next_clk` before which clock nothing can happen there. Skipping idle clocks uses that and
-nothing else, so there is one behaviour only.
+Its window and scheduler are rank_window.pyx, its RankCache rank_cache.pyx, its datapath operand_path.pyx. The page is
+docs/microarchitecture.md, section 4. State is plain arrays by rank; `step_rank` does one clock of one rank and says
+in `next_clk` before which clock nothing can happen there. Skipping idle clocks uses that and nothing else, so there is
+one behaviour only.
 """
 
 cimport cython
@@ -47,6 +48,7 @@ cdef class RankNmp:
         self.fifo_visible = np.zeros((self.ranks, fifo_depth), np.int64)
         for r in range(self.ranks):
             self.rank[r].next_clk = window.window[r].look
+            self.rank[r].news = NEVER
             for g in range(GROUPS):
                 self.rank[r].ended[g] = NEVER
                 self.rank[r].done[g] = NEVER
@@ -189,4 +191,5 @@ cdef class RankNmp:
         cdef int64_t summed = rank.last_in[group] + self.pipeline
         if rank.ended[group] == NEVER or rank.unfinished[group]:
             return
-        rank.done[group] = summed if summed > rank.ended[group] + 1 else rank.ended[group] + 1
+        rank.done[group] = max(summed, rank.ended[group] + 1)
+        rank.news = min(rank.news, rank.done[group])
