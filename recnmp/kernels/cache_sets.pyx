@@ -52,6 +52,7 @@ cdef class CacheSets:
         if self.policy == TREE_PLRU and ways & (ways - 1):
             raise ValueError(f"{ways} ways: a tree has a power of two of them")
         self.sets, self.ways = sets, ways
+        self.mask = sets - 1 if sets & (sets - 1) == 0 else -1
         self.lines = np.full(sets * ways, NO_LINE, np.int64)
         self.pending = np.zeros(sets, np.uint16)
         aged = self.policy in (LRU, FIFO)

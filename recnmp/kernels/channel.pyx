@@ -161,7 +161,9 @@ cdef class Channel:
         packets = int(np.count_nonzero(np.asarray(stream)["opcode"] == CONFIG)) + GROUPS
         self.ranks.window.log_to(self.logging, bursts + 2 * stream.shape[0] + 64, bursts + self.ranks.in_flight())
         # a result needs a LOOKUP of its DIMM and tag; of packets sent before, all tags may still come
-        results = int(((np.asarray(stream)["dim"] + 15) // 16).sum()) + self.dimms.dimms * TAGS * 8
+        results = self.dimms.dimms * TAGS * 8
+        if self.logging:
+            results += int(((np.asarray(stream)["dim"] + 15) // 16).sum())
         self.bursts = np.zeros(results if self.logging else 0, burst_dtype)
         self.sends = np.zeros(stream.shape[0] if self.logging else 0, sent_dtype)
         self.n_bursts = 0

@@ -1,6 +1,6 @@
 # From the DRAM and the RankCache into the datapath of each rank (docs/microarchitecture.md, section 4, "Datapath").
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from .vocabulary cimport Operand
 from .window_entries cimport WindowEntries
@@ -14,7 +14,7 @@ cdef struct Coming:
 # A line that goes into the cache in `clk`.
 cdef struct Fill:
     int64_t clk
-    int32_t slot
+    uint32_t slot
 
 cdef struct Path:
     int64_t look  # no line can be taken before

@@ -30,7 +30,6 @@ cdef class RankCache:
     cdef int32_t[:, ::1] unprobed
     cdef Waiting[:, ::1] waiting
     cdef int64_t[:, ::1] counters
-    cdef int ways
 
     cdef void enter(self, int r, int place) noexcept nogil
     cdef void step(self, int r, int64_t clk) noexcept nogil

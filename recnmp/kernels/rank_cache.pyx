@@ -8,14 +8,14 @@ cimport cython
 
 import numpy as np
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint32_t
 
 from .cache_sets cimport NO_WAY, CacheSets, arrive, fill, is_pending, probe, set_of, touch, victim
 from .operand_path cimport Fill, Path
 from .rank_window cimport RankWindow
 from .vocabulary cimport NEVER
 from .window_entries cimport (
-    CACHE_BYPASSES, CACHE_HITS, CACHE_MISSES, CACHE_SECONDARY_HITS, LINES, NONE, Entry,
+    CACHE_BYPASSES, CACHE_HITS, CACHE_MISSES, CACHE_SECONDARY_HITS, LINES, NONE, SLOT_WAYS, Entry,
 )
 
 cdef Port _port[1]
@@ -39,7 +39,6 @@ cdef class RankCache:
         self.rows = rows
         self.columns = columns
         self.flushed = flushed
-        self.ways = ways
         self.counters = window.entries.counters
         if window.ranks > RANKS:
             raise ValueError(f"{window.ranks} ranks, at most {RANKS} are possible")
@@ -88,7 +87,7 @@ cdef class RankCache:
             first = &self.operands.fill[r, path.fill_head]
             path.fill_head = path.fill_head + 1 if path.fill_head + 1 < self.operands.ring else 0
             path.fill_count -= 1
-            arrive(<CacheSets>self.cache[r], first.slot // self.ways, first.slot % self.ways)
+            arrive(<CacheSets>self.cache[r], first.slot // <uint32_t>SLOT_WAYS, first.slot % <uint32_t>SLOT_WAYS)
 
     cdef void bring(self, int r, int slot, int64_t clk) noexcept nogil:
         """A way is filled in clk: the lines that wait for it are here, visible on the next clock."""
@@ -120,7 +119,7 @@ cdef class RankCache:
             touch(<CacheSets>self.cache[r], at, way)
             if is_pending(<CacheSets>self.cache[r], at, way):
                 self.counters[r, CACHE_SECONDARY_HITS] += 1
-                self.waiting[r, port.waiting].slot = at * self.ways + way
+                self.waiting[r, port.waiting].slot = at * SLOT_WAYS + way
                 self.waiting[r, port.waiting].place = place
                 self.waiting[r, port.waiting].line = line
                 port.waiting += 1
@@ -132,7 +131,7 @@ cdef class RankCache:
             if way != NO_WAY:
                 self.counters[r, CACHE_MISSES] += 1
                 fill(<CacheSets>self.cache[r], at, way, number, True)
-                entry.slot[line] = at * self.ways + way
+                entry.slot[line] = at * SLOT_WAYS + way
             else:
                 self.counters[r, CACHE_BYPASSES] += 1
                 entry.slot[line] = NONE

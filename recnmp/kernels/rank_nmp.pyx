@@ -17,7 +17,7 @@ from .rank_cache cimport RankCache
 from .rank_window cimport RankWindow, Window
 from .vocabulary cimport CONFIG, GROUPS, LOOKUP, NEVER, Instruction
 from .vocabulary import instruction_dtype
-from .window_entries cimport CACHE_BYPASSES, NONE, Entry
+from .window_entries cimport CACHE_BYPASSES, NONE, Entry, has_room, next_release
 
 cdef Rank _rank[1]
 
@@ -157,7 +157,7 @@ cdef class RankNmp:
         if rank.fifo_count == 0 or self.fifo_visible[r, rank.fifo_head] > clk:
             return False
         if head.opcode >= LOOKUP:
-            if not self.window.entries.has_room(r, clk):
+            if not has_room(self.window.entries, r, clk):
                 return False
             self.enter(r, head, clk)
             rank.unfinished[group] += 1
@@ -182,7 +182,7 @@ cdef class RankNmp:
         if self.fifo_visible[r, rank.fifo_head] > clk:
             return self.fifo_visible[r, rank.fifo_head]
         if self.fifo[r, rank.fifo_head].opcode >= LOOKUP:
-            return self.window.entries.next_release(r)
+            return next_release(self.window.entries, r)
         return NEVER  # a read or the DIMM's clearing of done will wake it
 
     cdef void settle(self, int r, int group) noexcept nogil:

@@ -2,11 +2,12 @@
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 
-from .vocabulary cimport Instruction
+from .vocabulary cimport NEVER, Instruction
 
 cdef enum:
     NONE = -1
     LINES = 8  # of an entry, at most
+    SLOT_WAYS = 16  # ways of a set, at most
 
 cdef enum:  # of a rank, in the order of RANK_COUNTERS
     ACTIVATES, PRECHARGES, PRECHARGES_ALL, READS, REFRESHES
@@ -30,7 +31,7 @@ cdef struct Entry:
     int8_t precharged
     uint8_t wanted
     uint8_t here
-    int32_t slot[LINES]  # the way that a wanted or coming line is to fill, set * ways + way; NONE: none
+    int32_t slot[LINES]  # the way that a wanted or coming line is to fill, set * SLOT_WAYS + way; NONE: none
 
 cdef struct Places:
     int64_t decoded  # instructions so far: the age of the next entry
@@ -45,7 +46,20 @@ cdef class WindowEntries:
     cdef int64_t[:, ::1] release  # clocks on which entries become free, visible: a ring
     cdef int64_t[:, ::1] counters
 
-    cdef bint has_room(self, int r, int64_t clk) noexcept nogil
-    cdef int64_t next_release(self, int r) noexcept nogil
     cdef int enter(self, int r, Instruction* instruction, int bank) noexcept nogil
     cdef void give_back(self, int r, int place, int64_t free_from) noexcept nogil
+
+
+cdef inline bint has_room(WindowEntries window, int r, int64_t clk) noexcept nogil:
+    """Whether an entry is free, visible at clk."""
+    cdef Places* places = &window.places[r]
+    while places.release_count and window.release[r, places.release_head] <= clk:
+        places.release_head = places.release_head + 1 if places.release_head + 1 < window.size else 0
+        places.release_count -= 1
+    return places.entries + places.release_count < window.size
+
+
+cdef inline int64_t next_release(WindowEntries window, int r) noexcept nogil:
+    """Clock on which the next entry becomes free, as far as it is known."""
+    cdef Places* places = &window.places[r]
+    return window.release[r, places.release_head] if places.release_count else NEVER

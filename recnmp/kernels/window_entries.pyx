@@ -10,7 +10,7 @@ import numpy as np
 
 from libc.stdint cimport int64_t
 
-from .vocabulary cimport NEVER, Instruction
+from .vocabulary cimport Instruction
 
 RANK_COUNTERS = (
     "activates", "precharges", "precharges_all", "reads", "refreshes",
@@ -45,19 +45,6 @@ cdef class WindowEntries:
     def reset_counts(self):
         """Counters to zero; the machine's state stays."""
         self.counters[:, :] = 0
-
-    cdef bint has_room(self, int r, int64_t clk) noexcept nogil:
-        """Whether an entry is free, visible at clk."""
-        cdef Places* places = &self.places[r]
-        while places.release_count and self.release[r, places.release_head] <= clk:
-            places.release_head = places.release_head + 1 if places.release_head + 1 < self.size else 0
-            places.release_count -= 1
-        return places.entries + places.release_count < self.size
-
-    cdef int64_t next_release(self, int r) noexcept nogil:
-        """Clock on which the next entry becomes free, as far as it is known."""
-        cdef Places* places = &self.places[r]
-        return self.release[r, places.release_head] if places.release_count else NEVER
 
     cdef int enter(self, int r, Instruction* instruction, int bank) noexcept nogil:
         """A LOOKUP takes a free entry: all lines unprobed, in no chain. The caller has asked for room."""
