@@ -104,7 +104,7 @@ cdef class RankCache:
         port.waiting = kept
 
     cdef void look_up(self, int r, int64_t clk) noexcept nogil:
-        """Probe the first unprobed line of the oldest entry that has one; the others see its state on the next clock."""
+        """Probe the first unprobed line of the oldest entry that has one; others see its state on the next clock."""
         cdef Port* port = &self.port[r]
         cdef int place = self.unprobed[r, port.unprobed_head]
         cdef Entry* entry = &self.window.entry[r, place]
