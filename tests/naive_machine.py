@@ -305,8 +305,8 @@ class Machine:
         self.flush_batches = rank_cache_flush == "batch"
         self.options = Options(
             nCL, nBL, nREFI, dimms, ranks_per_dimm, fifo, window, groups, instructions_per_clock,
-            bus_turnaround, stagger, local_bus, skip_full_rank, pipeline,
-            accumulate, accumulate if adder is None else adder,
+            bus_turnaround, stagger, local_bus, skip_full_rank, pipeline, accumulate,
+            accumulate if adder is None else adder,
             banks, rows, bursts_a_row, rank_cache_bytes, rank_cache_ways, rank_cache_policy,
         )  # fmt: skip
         self.log = Log(dimms * ranks_per_dimm)

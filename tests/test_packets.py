@@ -36,7 +36,7 @@ def config(mapping: str, poolings: int = 8, pages: str = "random", rank_cache_by
         {
             "memory": {"dimms": 2, "ranks_per_dimm": 2},
             "placement": {"mapping": mapping, "pages": pages, "stride": "packed"},
-            "nmp": {"poolings_per_packet": poolings, "rank_cache_bytes": rank_cache_bytes},
+            "nmp": {"poolings_per_packet": poolings},
         }
     )
 
