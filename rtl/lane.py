@@ -37,8 +37,8 @@ def control(wires: Wires, name: str = "lane") -> Wires:
     same_2 = at("same_2", entered[1] & (places[2] == place))
     hazard = at("hazard", same_1 | same_2)
     entering = at("entering", full & ~hazard)
-    waiting = at("waiting_now", full & hazard)
-    ready = at("ready_now", ~full | ~hazard)
+    waiting = at("waiting", full & hazard)
+    ready = at("ready", ~full | ~hazard)
     taken = at("taken", ready & wires["valid"])
     full.next <<= taken | waiting
     entered.next <<= pyrtl.concat(entered[:-1], entering)
@@ -58,7 +58,7 @@ def control(wires: Wires, name: str = "lane") -> Wires:
     return {
         "ready": ready,
         "waiting": waiting,
-        "busy": at("busy_now", full | (entered != 0)),
+        "busy": at("busy", full | (entered != 0)),
         "scale_0": scale_0,
         "bias_4": at.delay("bias", bias_0, multiply.LATENCY),
         "weight_7": at.delay("weight", weight_0, DEQUANTISED),

@@ -30,9 +30,9 @@ class Scope:
         register.next <<= following
         return register
 
-    def delay(self, label: str, wire: pyrtl.WireVector, clocks: int, after: int = 0) -> pyrtl.WireVector:
-        """`wire` so many clocks later, through registers NAME/label_1, ..._2 and on (`after`: first number - 1)."""
-        for clock in range(after + 1, after + clocks + 1):
+    def delay(self, label: str, wire: pyrtl.WireVector, clocks: int) -> pyrtl.WireVector:
+        """`wire` so many clocks later, through registers NAME/label_1, ..._2 and on."""
+        for clock in range(1, clocks + 1):
             wire = self.register(f"{label}_{clock}", wire)
         return wire
 

@@ -243,6 +243,6 @@ def test_an_overlarge_register_put_in_by_hand_stays_inside_its_memory() -> None:
     """The view of a register can hold more than the register; an address from it must not leave the memory."""
     module = compile_block(counter())
     for instance in (module.instance(), module.instance(2)):
-        instance.state["place"][...] = np.uint64(2**60 + 3)
+        instance.state["place"][...] = np.uint64(2**40 + 3)
         instance.run(ONE.repeat(2, axis=1))
         assert instance.state["notes"].reshape(-1, 8, 2)[0, 3, 0] == 5

@@ -28,6 +28,7 @@ VERBS = {
     "simulate": "run a trace on the host baseline and near-memory systems",
     "trace": "import, generate and describe traces",
     "config": "show every resolved number of a system",
+    "rtl": "the blocks as hardware: verify against the kernels, export as Verilog, list ports",
     "validate": "replay recorded DRAM command traces and compare clock by clock",
 }
 DONE, DIFFERENCE, BAD_INPUT, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143

@@ -24,7 +24,7 @@ cdef class RankNmp:
     cdef readonly RankCache cache  # None: there is none
     cdef OperandPath operands
     cdef bint cached
-    cdef int64_t pipeline
+    cdef readonly int64_t pipeline
     cdef Rank[::1] rank
     cdef Instruction[:, ::1] fifo
     cdef int64_t[:, ::1] fifo_visible

@@ -9,6 +9,7 @@ class RankNmp:
     ranks_per_dimm: int
     fifo_depth: int
     tags_per_group: int
+    pipeline: int
     window: RankWindow
     cache: RankCache | None
     def __init__(

@@ -250,7 +250,7 @@ class Composition:
                 f"inputs have the shape {np.shape(inputs)}, they must be [clocks, {self.in_words}]"
             )
         shape = (len(rows), self.out_words)
-        made = np.empty(shape, np.uint64) if outputs is None else outputs
+        made = np.zeros(shape, np.uint64) if outputs is None else outputs
         if made.shape != shape or made.dtype != np.uint64 or not made.flags.c_contiguous:
             raise ValueError(f"outputs are {made.dtype} {made.shape}, they must be contiguous uint64 {shape}")
         check_rows(self.inputs, rows[:, np.newaxis, :], self._limits)

@@ -205,6 +205,7 @@ class Instance:
         inputs: uint64 [clocks, words], for all copies alike, or [clocks, copies, words]. Returns uint64 [clocks,
         words], or [clocks, copies, words] if there are several; `outputs` is filled and returned if it is given.
         progress: called with the clocks made since the last call. Nothing is done if an input has too many bits.
+        Without inputs, or outputs, a row is one word of 0. One instance runs in one thread at a time.
         Raises ValueError for bad shapes and such inputs (port, clock, value), CircuitAssertionError for an rtl_assert.
         """
         module = self.module
@@ -218,7 +219,7 @@ class Instance:
             raise ValueError(f"inputs have the shape {np.shape(inputs)}, they must be {wanted}")
         shape = (len(rows), self.copies, module.out_words)
         shown = shape if self.copies > 1 else (shape[0], shape[2])
-        made = np.empty(shown, np.uint64) if outputs is None else outputs
+        made = np.zeros(shown, np.uint64) if outputs is None else outputs
         if made.shape != shown or made.dtype != np.uint64 or not made.flags.c_contiguous:
             raise ValueError(f"outputs are {made.dtype} {made.shape}, they must be contiguous uint64 {shown}")
         check_rows(module.inputs, rows, module.input_limits)

@@ -50,12 +50,16 @@ def booth_rows(
         row = pyrtl.select(one[bit], single, pyrtl.select(two[bit], double, pyrtl.Const(0, 25)))
         row = pyrtl.select(negative, ~row, row)
         if completes is None:
-            word = pyrtl.concat(~negative, negative, negative, row)
+            parts = [~negative, negative, negative, row]
         else:
-            word = pyrtl.concat(pyrtl.Const(1, 1), ~negative, row, pyrtl.Const(0, 1), completes)
-            word = pyrtl.concat(word, pyrtl.Const(0, bit - 2)) if bit > 2 else word
+            parts = [pyrtl.Const(1, 1), ~negative, row, pyrtl.Const(0, 1), completes]
+        parts += [pyrtl.Const(0, bit - 2)] if bit > 2 else []
+        above = PRODUCT_BITS - sum(map(len, parts))
+        if above >= 0:
+            rows.append(pyrtl.concat(*([pyrtl.Const(0, above)] if above else []), *parts))
+        else:
+            rows.append(pyrtl.concat(*parts)[:PRODUCT_BITS])
         completes = negative
-        rows.append(word[:PRODUCT_BITS] if len(word) >= PRODUCT_BITS else word.zero_extended(PRODUCT_BITS))
     return rows
 
 

@@ -6,7 +6,8 @@
 3. *Add* the three words.
 4. *Round.* A product of 2 or more, or below the least exponent, is shifted right; then it is rounded.
 
-Where both operands are subnormal only one is normalised: their product is less than half the least number.
+Where both operands are subnormal only one is normalised: their product is less than half the least number. Zero needs
+no case of its own: its product has no leading 1, so that it counts as subnormal, whatever its exponent.
 """
 
 from __future__ import annotations
@@ -46,7 +47,6 @@ def _normalise(at: Scope, a: pyrtl.WireVector, b: pyrtl.WireVector) -> dict[str,
         "sign": at.register("sign_1", at("sign", (x.sign ^ y.sign) & ~nan)),
         "nan": at.register("nan_1", nan),
         "top": at.register("top_1", at("top", nan | infinite)),
-        "zero": at.register("zero_1", at("zero", x.zero | y.zero)),
     }
 
 
@@ -66,7 +66,7 @@ def _multiply(at: Scope, was: dict[str, pyrtl.WireVector]) -> dict[str, pyrtl.Wi
         "exponent": at.register("exponent_2", exponent),
         "places": at.register("places_2", at("places", pyrtl.select(tiny, places, pyrtl.Const(0, 5)))),
         "tiny": at.register("tiny_2", tiny),
-        **{part: at.register(f"{part}_2", was[part]) for part in ("sign", "nan", "top", "zero")},
+        **{part: at.register(f"{part}_2", was[part]) for part in ("sign", "nan", "top")},
     }
 
 
@@ -85,15 +85,12 @@ def _add(at: Scope, was: dict[str, pyrtl.WireVector]) -> dict[str, pyrtl.WireVec
     places = at("places_right", pyrtl.concat(was["places"][1:], was["places"][0] | long))
     # The exponent, and whether it is too great, with and without the place that `long` adds.
     exponent, above = was["exponent"], (was["exponent"] + 1)[:9]
-    overflow = pyrtl.select(long, above > 0xFE, exponent > 0xFE)
-    overflow = at("overflow", overflow & ~was["zero"])
-    top = was["top"] | overflow
+    overflow = at("overflow", pyrtl.select(long, above > 0xFE, exponent > 0xFE))
     return {
         "kept": at.register("kept_3", kept),
         "exponent": at.register("exponent_3", pyrtl.select(long, above[:8], exponent[:8])),
         "places": at.register("places_3", places),
-        "special": at.register("special_3", at("special", top | was["zero"])),
-        "top": at.register("top_3", top),
+        "top": at.register("top_3", was["top"] | overflow),
         **{part: at.register(f"{part}_3", was[part]) for part in ("sign", "nan")},
     }
 
@@ -105,7 +102,7 @@ def _round(at: Scope, was: dict[str, pyrtl.WireVector]) -> pyrtl.WireVector:
     field = pyrtl.select(at("hidden", shifted[25]), was["exponent"], pyrtl.Const(0, 8))
     # A carry out of the fraction makes a subnormal normal, and the greatest number infinite.
     rounded = at("rounded", (pyrtl.concat(field, shifted[2:25]) + round_up)[:31])
-    magnitude = pyrtl.select(was["special"], special_magnitude(was["top"], was["nan"]), rounded)
+    magnitude = pyrtl.select(was["top"], special_magnitude(was["top"], was["nan"]), rounded)
     return at("result", pyrtl.concat(was["sign"], magnitude))
 
 

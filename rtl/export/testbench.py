@@ -1,0 +1,103 @@
+"""A testbench that replays recorded vectors and says, on the first difference, where it is."""
+
+from __future__ import annotations
+
+from ..ports import Hardware
+from .vectors import digits
+from .verilog import span
+
+# Inputs change at 1, outputs are compared at 4, the edge is at 5 of every 10.
+TEXT = """\
+/* {name}_tb: replays {stem}.vec on {name} and compares every output on every clock.
+ *
+ * Icarus Verilog, in this folder (exit code 0 only if everything is equal):
+ *     {replay}
+ * Verilator 5:
+ *     verilator --binary -Wno-fatal --top-module {name}_tb {stem}_tb.v {stem}.v && obj_dir/V{name}_tb
+ * Other vectors of as many clocks: +vectors=FILE at the end. A line of a .vec is one clock: every port in
+ * hexadecimal, in the order of the ports, outputs last.
+ */
+
+`timescale 1ns / 1ps
+
+module {name}_tb;
+    localparam CLOCKS = {clocks};
+
+    reg clk = 1'b0;
+    reg rst = 1'b1;
+{declarations}
+    {name} dut (
+{connections}
+    );
+
+    reg [{top}:0] tb_vectors [0:CLOCKS-1];
+    reg [{top}:0] tb_vector;
+    reg [8*1024-1:0] tb_file;
+    integer tb_at;
+    integer tb_wrong = 0;
+
+    initial begin
+        if ($value$plusargs("vectors=%s", tb_file) == 0) tb_file = "{stem}.vec";
+        $readmemh(tb_file, tb_vectors, 0, CLOCKS - 1);
+        #5 clk = 1'b1;  // one edge in reset
+        #5 clk = 1'b0;
+        rst = 1'b0;
+        for (tb_at = 0; tb_at < CLOCKS; tb_at = tb_at + 1) begin
+            tb_vector = tb_vectors[tb_at];
+            #1;
+{drives}
+            #3;
+{checks}
+            #1 clk = 1'b1;
+            #5 clk = 1'b0;
+        end
+        if (tb_wrong != 0) begin
+            $display("FAIL {name}: %0d of %0d outputs differ in %0d clocks", tb_wrong, CLOCKS * {outputs}, CLOCKS);
+            $fatal(1);
+        end
+        $display("PASS {name}: {outputs} output{s} equal in each of %0d clocks", CLOCKS);
+        $finish;
+    end
+endmodule
+"""
+
+CHECK = """\
+            if ({name} !== {part}) begin
+                if (tb_wrong == 0)
+                    $display("first difference: clock %0d, {name}: got %h, expected %h", tb_at, {name}, {part});
+                tb_wrong = tb_wrong + 1;
+            end"""
+
+
+def replay_command(stem: str) -> str:
+    """How to run a testbench in Icarus Verilog, in the folder of its files."""
+    return f"iverilog -g2012 -o {stem}_tb.vvp {stem}_tb.v {stem}.v && vvp -n {stem}_tb.vvp"
+
+
+def testbench(hardware: Hardware, stem: str, clocks: int) -> str:
+    """Verilog of the testbench `NAME_tb` for the module in `stem`.v and `clocks` lines of `stem`.vec."""
+    ports = [*hardware.inputs, *hardware.outputs]
+    at: dict[str, str] = {}
+    low = 0
+    for port in reversed(ports):
+        at[port.name] = f"{low + port.bits - 1}:{low}" if port.bits > 1 else f"{low}"
+        low += 4 * digits(port)
+    declarations = [f"    reg  {span(port.bits)}{port.name};" for port in hardware.inputs]
+    declarations += [f"    wire {span(port.bits)}{port.name};" for port in hardware.outputs]
+    names = ["clk", "rst", *(port.name for port in ports)]
+    checks = [CHECK.format(name=port.name, part=f"tb_vector[{at[port.name]}]") for port in hardware.outputs]
+    return TEXT.format(
+        name=hardware.name,
+        stem=stem,
+        replay=replay_command(stem),
+        clocks=clocks,
+        declarations="\n".join(declarations),
+        connections=",\n".join(f"        .{name}({name})" for name in names),
+        top=low - 1,
+        drives="\n".join(
+            f"            {port.name} = tb_vector[{at[port.name]}];" for port in hardware.inputs
+        ),
+        checks="\n".join(checks),
+        outputs=len(hardware.outputs),
+        s="s" if len(hardware.outputs) > 1 else "",
+    )

@@ -1,0 +1,137 @@
+"""Every block of the machine as Verilog, replayed against what its kernel does."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from recnmp.rtl.blocks import BLOCKS
+from recnmp.rtl.export.names import is_temporary
+from recnmp.rtl.export.netlist import netlist
+from recnmp.rtl.export.record import record
+from recnmp.rtl.export.verilog import module
+from recnmp.rtl.export.write import export
+from recnmp.rtl.faults import FAULTS
+from recnmp.rtl.lockstep.pair import PAIRS
+from simulators import need, replay, run, warnings
+
+CLOCKS = 3000
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_a_block_in_icarus_equals_its_kernel(tmp_path: Path, block: str) -> None:
+    vectors = record(PAIRS[block], CLOCKS, 3)
+    export(tmp_path / f"{block}.v", vectors, "by a test")
+    said = replay(tmp_path, block)
+    assert said.returncode == 0, said.stdout + said.stderr
+    assert said.stdout.startswith(f"PASS {block}: ")
+    assert said.stdout.rstrip().endswith(f"equal in each of {len(vectors.inputs)} clocks")
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_a_block_and_its_testbench_are_clean(tmp_path: Path, block: str) -> None:
+    export(tmp_path / "any_name.v", record(PAIRS[block], 10, 3), "by a test")
+    assert warnings(tmp_path, "any_name.v", top=block) == ""
+    assert warnings(tmp_path, "any_name_tb.v", "any_name.v", top=f"{block}_tb") == ""
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_yosys_takes_a_block_for_synthesis(tmp_path: Path, block: str) -> None:
+    """It elaborates without a loop, a latch, a wire that nothing drives or one that two drive."""
+    need("yosys")
+    export(tmp_path / "block.v", record(PAIRS[block], 10, 3), "by a test")
+    said = run(
+        tmp_path, f"yosys -q -p 'read_verilog block.v; hierarchy -check -top {block}; proc; check -assert'"
+    )
+    assert (said.returncode, said.stdout, said.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("name", ["fp_add_sticky_lost", "fp_mul_subnormal_shift", "lane_hazard_by_tag"])
+def test_the_testbench_finds_a_fault_of_the_circuit(tmp_path: Path, name: str) -> None:
+    """The vectors tell a wrong circuit from a right one."""
+    fault = FAULTS[name]
+    hardware = BLOCKS[fault.block]
+    export(tmp_path / "wrong.v", record(PAIRS[fault.block], CLOCKS, 3), "by a test")
+    (tmp_path / "wrong.v").write_text(module(hardware, fault.circuit(hardware)))
+    said = replay(tmp_path, "wrong")
+    assert said.returncode != 0
+    assert any(f", {signal}: got " in said.stdout.splitlines()[0] for signal in fault.seen_at)
+
+
+def test_what_a_lane_records_reads_no_sum_before_it_is_written() -> None:
+    """Verilog's memories start unknown: each partial sum is begun once, and none is read or added to before."""
+    vectors = record(PAIRS["lane"], CLOCKS, 3)
+    column = dict(zip((port.name for port in vectors.hardware.inputs), vectors.inputs.T, strict=True))
+    begun = [
+        (int(tag), int(group))
+        for tag, group, first, valid in zip(
+            column["tag"], column["group"], column["first"], column["valid"], strict=True
+        )
+        if first and valid
+    ]
+    assert len(set(begun[:128])) == 128
+    settled = 128 + 14
+    assert not column["read"][:settled].any()
+    assert column["first"][:128].all()
+    assert vectors.outputs[:128, 0].all(), "every one of them is taken at once"
+    assert not vectors.outputs[settled : settled + 1, 2].any(), "the last of them has left the pipeline"
+    assert column["read"][settled:].any()
+
+
+def test_the_file_says_what_the_block_is(tmp_path: Path) -> None:
+    export(tmp_path / "lane.v", record(PAIRS["lane"], 10, 3), "Written by recnmp 7: so and so")
+    head = [line for line in (tmp_path / "lane.v").read_text().splitlines() if line.startswith("//")]
+    words = [line.removeprefix("//").split() for line in head]
+    for port in (*BLOCKS["lane"].inputs, *BLOCKS["lane"].outputs):
+        row = next(row for row in words if row[:2] == [port.name, str(port.bits)])
+        assert " ".join(row[3:]).startswith(port.meaning[:30])
+    assert head[1] == "// Written by recnmp 7: so and so"
+    assert any("synchronous and active high" in line for line in head)
+    names = [line for line in (tmp_path / "lane.v").read_text().splitlines() if line.startswith("    input")]
+    assert [line.rstrip(",").split()[-1] for line in names] == [
+        "clk",
+        "rst",
+        *(p.name for p in BLOCKS["lane"].inputs),
+    ]
+
+
+def test_the_same_seed_gives_the_same_vectors() -> None:
+    one, same, other = (record(PAIRS["lane"], 500, seed) for seed in (3, 3, 4))
+    assert one.text() == same.text() != other.text()
+    longer = record(PAIRS["lane"], 900, 3)
+    assert np.array_equal(longer.inputs[: len(one.inputs)], one.inputs), "more clocks begin with fewer"
+
+
+def test_bits_above_a_port_are_not_recorded() -> None:
+    """Kernels and circuits ignore them; a vector has no room for them."""
+    pair = PAIRS["widen"]
+    above = replace(pair, stimulus=lambda *words: pair.stimulus(*words) | np.uint64(1 << 40))
+    assert record(above, 50, 3).text() == record(pair, 50, 3).text()
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_the_text_keeps_every_name_and_fits_into_a_line(block: str) -> None:
+    """A wire that the builder named and that reaches an output can be found under that name."""
+    hardware = BLOCKS[block]
+    text = module(hardware, hardware.circuit())
+    assert max(map(len, text.splitlines())) <= 110
+    live = netlist(hardware.circuit(), [port.name for port in hardware.outputs])
+    words = set(re.findall(r"\w+", text))
+    assert {name.replace("/", "__") for name in live.driver if not is_temporary(name)} <= words
+    assert not any(word.startswith(("tmp", "const_")) for word in words)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", ["fp_mul", "lane"])
+def test_a_block_verilated_equals_its_kernel(tmp_path: Path, block: str) -> None:
+    need("verilator", "g++", "make")
+    vectors = record(PAIRS[block], 50_000, 4)
+    export(tmp_path / f"{block}.v", vectors, "by a test")
+    text = (tmp_path / f"{block}_tb.v").read_text()
+    command = next(line for line in text.splitlines() if "verilator" in line).removeprefix(" * ").strip()
+    said = run(tmp_path, command)
+    assert said.returncode == 0, said.stdout + said.stderr
+    assert f"equal in each of {len(vectors.inputs)} clocks" in said.stdout
