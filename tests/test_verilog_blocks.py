@@ -135,3 +135,52 @@ def test_a_block_verilated_equals_its_kernel(tmp_path: Path, block: str) -> None
     said = run(tmp_path, command)
     assert said.returncode == 0, said.stdout + said.stderr
     assert f"equal in each of {len(vectors.inputs)} clocks" in said.stdout
+
+
+def _without_vectors(folder: Path, change: str) -> None:
+    """widen, which has no register and no X of its own, with vectors that are not those of its testbench."""
+    export(folder / "widen.v", record(PAIRS["widen"], 40, 3), "by a test")
+    vectors = folder / "widen.vec"
+    lines = vectors.read_text().splitlines(keepends=True)
+    vectors.write_text("")
+    if change == "missing":
+        vectors.unlink()
+    elif change == "short":
+        vectors.write_text("".join([*lines[:-2], lines[-1]]))
+    elif change == "cut":
+        vectors.write_text("".join(lines[:-1]))
+    elif change == "other":
+        vectors.write_text("".join(line if "//" in line else line[2:] for line in lines))
+
+
+@pytest.mark.parametrize("change", ["missing", "empty", "short", "cut", "other"])
+def test_a_testbench_without_its_vectors_does_not_pass(tmp_path: Path, change: str) -> None:
+    _without_vectors(tmp_path, change)
+    said = replay(tmp_path, "widen")
+    assert said.returncode != 0
+    assert "PASS" not in said.stdout
+    assert "no vectors in widen.vec" in said.stdout
+    assert "first difference" not in said.stdout
+
+
+def test_more_vectors_than_clocks_do_not_pass(tmp_path: Path) -> None:
+    export(tmp_path / "widen.v", record(PAIRS["widen"], 40, 3), "by a test")
+    lines = (tmp_path / "widen.vec").read_text().splitlines(keepends=True)
+    (tmp_path / "widen.vec").write_text("".join([*lines[:-1], *lines[-2:]]))
+    said = replay(tmp_path, "widen")
+    assert said.returncode != 0
+    assert "PASS" not in said.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("change", ["missing", "empty", "short", "cut", "other"])
+def test_a_verilated_testbench_without_its_vectors_does_not_pass(tmp_path: Path, change: str) -> None:
+    """Verilator knows two states: what was not read is no X there."""
+    need("verilator", "g++", "make")
+    _without_vectors(tmp_path, change)
+    text = (tmp_path / "widen_tb.v").read_text()
+    command = next(line for line in text.splitlines() if "verilator" in line).removeprefix(" * ").strip()
+    said = run(tmp_path, command)
+    assert said.returncode != 0
+    assert "PASS" not in said.stdout
+    assert "no vectors in" in said.stdout
