@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from recnmp.rtl.blocks import BLOCKS
 from recnmp.rtl.faults import FAULTS
-from simulators import replay
+from simulators import need, replay, run
 
 import recnmp
 from recnmp.cli import main
@@ -37,6 +37,20 @@ def test_export_writes_three_files_and_says_how_to_replay(
     assert replay(tmp_path, "half").stdout == "PASS widen: 1 output equal in each of 70 clocks\n"
 
 
+@pytest.mark.parametrize("folder", ["sub/deep", "a folder; of $HOME's", "-x"])
+def test_the_replay_line_works_where_it_was_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], folder: str
+) -> None:
+    need("iverilog", "vvp")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / folder).mkdir(parents=True)
+    for target in (f"./{folder}/half.v", str(tmp_path / folder / "half.v")):
+        _, out, _ = said(capsys, "export", "--block", "widen", f"--out={target}", "--clocks", "70")
+        ended = run(tmp_path, out[1].removeprefix("replay: "))
+        assert (ended.returncode, ended.stderr) == (0, "")
+        assert ended.stdout.startswith("PASS widen: ")
+
+
 def test_the_same_command_writes_the_same_bytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     written = []
     for _ in range(2):
@@ -55,6 +69,7 @@ def test_the_same_command_writes_the_same_bytes(tmp_path: Path, capsys: pytest.C
         (["ports", "--block", "lan"], "no block 'lan'; did you mean 'lane'?"),
         (["faults", "--block", "lan"], "no block 'lan'; did you mean 'lane'?"),
         (["export", "--block", "lane", "-o", "x.vhdl"], "x.vhdl: give a name like fp_add.v"),
+        (["export", "--block", "lane", "-o", ""], "-o: give the name of the file to write"),
         (["export", "--block", "lane", "-o", "gone/x.v"], "gone/x.v: cannot be written: No such file"),
         (["export", "--block", "lane", "-o", "x.v", "--clocks", "0"], "argument --clocks: '0' is below 1"),
         (["export", "--block", "lane"], "the following arguments are required: -o/--out"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from .. import __version__
+from ..errors import RecnmpError
 from .trace_words import whole
 
 
@@ -31,13 +32,15 @@ def _export(args: argparse.Namespace) -> int:
     from ..rtl.lockstep.pair import PAIRS
 
     hardware = block_named(args.block)
+    if not args.out:
+        raise RecnmpError("-o: give the name of the file to write, like fp_add.v")
     names_of(args.out)
     vectors = record(PAIRS[hardware.name], args.clocks, args.seed)
     command = f"recnmp rtl export --block {hardware.name} -o FILE.v --clocks {args.clocks} --seed {args.seed}"
     paths = export(args.out, vectors, f"Written by recnmp {__version__}: {command}")
     shown = ", ".join(str(path) for path in paths)
     print(f"{shown}: {len(vectors.inputs):,} clocks of vectors")
-    print(f"replay: {replay_command(paths[0].stem)}")
+    print(f"replay: {replay_command(paths[0].stem, paths[0].parent)}")
     return 0
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+from pathlib import Path
+
 from ..ports import Hardware
 from .vectors import END, ROW, digits
 from .verilog import span
@@ -83,9 +86,13 @@ CHECK = """\
             end"""
 
 
-def replay_command(stem: str) -> str:
-    """How to run a testbench in Icarus Verilog, in the folder of its files."""
-    return f"iverilog -g2012 -o {stem}_tb.vvp {stem}_tb.v {stem}.v && vvp -n {stem}_tb.vvp"
+def replay_command(stem: str, folder: Path | None = None) -> str:
+    """How to run a testbench in Icarus Verilog: in the folder of its files, or from where that is `folder`."""
+    command = f"iverilog -g2012 -o {stem}_tb.vvp {stem}_tb.v {stem}.v && vvp -n {stem}_tb.vvp"
+    if folder is None or folder == Path():
+        return command
+    place = f"./{folder}" if str(folder).startswith("-") else str(folder)
+    return f"(cd {shlex.quote(place)} && {command})"
 
 
 def testbench(hardware: Hardware, stem: str, clocks: int) -> str:
