@@ -12,6 +12,7 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 from ..errors import RecnmpError
+from .streams import go_on_unread
 from .trace_words import whole
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def run(args: argparse.Namespace) -> int:
     from ..rtl.lockstep.pair import PAIRS
     from ..rtl.lockstep.verify import Bench
 
+    go_on_unread()
     if args.fault is not None:
         return _run_fault(args)
     blocks = [block_named(name) for name in dict.fromkeys(args.blocks or BLOCKS)]
