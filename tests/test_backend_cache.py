@@ -163,3 +163,10 @@ def test_a_missing_compiler_is_said_in_one_line(
     with pytest.raises(RecnmpError, match=said) as caught:
         compile_block(adder()).instance()
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("given", ["'", 'cc "', "cc \\"])
+def test_a_compiler_that_is_no_command_is_told(given: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", given)
+    with pytest.raises(RecnmpError, match=r"^CC: .* is no command: "):
+        build.compiler_words()

@@ -25,7 +25,12 @@ NATIVE = "-march=native"
 
 
 def compiler_words() -> list[str]:
-    return shlex.split(os.environ.get("CC", "")) or ["cc"]
+    """The compiler and its first arguments. Raises RecnmpError where CC is no command line."""
+    given = os.environ.get("CC", "")
+    try:
+        return shlex.split(given) or ["cc"]
+    except ValueError as error:
+        raise RecnmpError(f"CC: {given!r} is no command: {error}") from None
 
 
 def _told(command: Sequence[str]) -> str:
