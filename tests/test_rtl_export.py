@@ -74,6 +74,8 @@ def test_the_same_command_writes_the_same_bytes(tmp_path: Path, capsys: pytest.C
         (["export", "--block", "lane", "-o", "x.v", "--clocks", "0"], "argument --clocks: '0' is below 1"),
         (["export", "--block", "lane"], "the following arguments are required: -o/--out"),
         (["ports", "--bloc", "lane"], "unrecognized arguments: --bloc lane"),
+        (["ports", "lane"], "unrecognized arguments: lane (`recnmp rtl ports --help` tells more)"),
+        (["verifi"], "argument WHAT: invalid choice: 'verifi'"),
         ([], "the following arguments are required: WHAT"),
     ],
 )
@@ -90,6 +92,11 @@ def test_what_is_wrong_is_one_line_and_exit_code_2(
     assert err.startswith(f"recnmp: error: {error}")
     assert err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("word", "meant"), [("verifi", "verify"), ("Export", "export")])
+def test_the_nearest_sub_verb_is_told(capsys: pytest.CaptureFixture[str], word: str, meant: str) -> None:
+    assert f"; did you mean {meant!r}?" in said(capsys, word)[2]
 
 
 def test_ports_are_those_of_the_declarations(capsys: pytest.CaptureFixture[str]) -> None:

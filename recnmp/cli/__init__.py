@@ -9,8 +9,8 @@ fault of recnmp: its traceback, one line that says so, and exit code 70 (EX_SOFT
 from __future__ import annotations
 
 import argparse
-import difflib
 import importlib
+import re
 import signal
 import sys
 import threading
@@ -21,7 +21,7 @@ from types import FrameType
 from typing import NoReturn
 
 from .. import __version__
-from ..errors import RecnmpError
+from ..errors import RecnmpError, hint
 from .streams import OUTPUT, checked_output, let_go, say
 
 # verb -> one line for the overview (the module is not imported for it)
@@ -42,7 +42,17 @@ class Parser(argparse.ArgumentParser):
     must not become ambiguous when an option is added.
     """
 
+    def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]  # argparse's own
+        """Words that nobody knows are told by the sub-verb that they stand behind, whose help is the right one."""
+        namespace, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return namespace, unknown
+
     def error(self, message: str) -> NoReturn:
+        if found := re.search(r"invalid choice: '(.*)' \(choose from (.*)\)$", message):
+            meant = hint(found[1], re.findall(r"[\w.-]+", found[2]))
+            message += f"; {meant}" if meant.startswith("did") else ""
         raise RecnmpError(f"{message} (`{self.prog} --help` tells more)")
 
 
@@ -66,9 +76,7 @@ def _parse(words: Sequence[str], debug: bool) -> argparse.Namespace:
         args.run = getattr(args, "run", module.run)
         return args
     if words and not words[0].startswith("-"):
-        near = difflib.get_close_matches(words[0], VERBS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else "there are: " + ", ".join(VERBS)
-        raise RecnmpError(f"no verb {words[0]!r}; {hint}")
+        raise RecnmpError(f"no verb {words[0]!r}; {hint(words[0], VERBS)}")
     parser = Parser(
         prog="recnmp",
         usage="recnmp VERB ...",

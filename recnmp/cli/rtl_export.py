@@ -19,7 +19,11 @@ def add_export_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--block", required=True, metavar="NAME", help="one of `recnmp rtl list`")
     parser.add_argument("-o", "--out", required=True, metavar="FILE.v", help="Verilog file to write")
     parser.add_argument(
-        "--clocks", type=whole(1), default=2000, metavar="N", help="random clocks to record (%(default)s)"
+        "--clocks",
+        type=whole(1),
+        default=2000,
+        metavar="N",
+        help="random clocks to record, like 5000 or 200k (%(default)s)",
     )
     parser.add_argument("--seed", type=whole(0), default=1, help="of the random clocks (%(default)s)")
 
