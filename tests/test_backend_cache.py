@@ -191,5 +191,5 @@ def test_a_compiler_without_a_place_for_temporary_files_says_so(
     compiler.write_text("#!/bin/sh\necho 'Cannot create temporary file in /gone/' >&2; exit 4\n")
     compiler.chmod(0o755)
     monkeypatch.setenv("CC", str(compiler))
-    with pytest.raises(RecnmpError, match="fails: Cannot create temporary file in /gone/$"):
+    with pytest.raises(RecnmpError, match=r"fails: Cannot create temporary file in /gone/$"):
         compile_block(adder()).instance()

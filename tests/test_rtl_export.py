@@ -27,14 +27,14 @@ def test_export_writes_three_files_and_says_how_to_replay(
         capsys, "export", "--block", "widen", "-o", "half.v", "--clocks", "70", "--seed", "5"
     )
     assert (code, err) == (0, "")
-    assert out[0] == "half.v, half_tb.v, half.vec: 70 clocks of vectors"
+    assert out[0] == "half.v, half_tb.v, half.vec: 582 clocks of vectors"  # 512 of special values first
     assert sorted(path.name for path in tmp_path.iterdir()) == ["half.v", "half.vec", "half_tb.v"]
     text = (tmp_path / "half.v").read_text()
     command = "recnmp rtl export --block widen -o FILE.v --clocks 70 --seed 5"
     assert f"// Written by recnmp {recnmp.__version__}: {command}\n" in text
     assert "\nmodule widen (\n" in text
     assert out[1].removeprefix("replay: ") in (tmp_path / "half_tb.v").read_text()
-    assert replay(tmp_path, "half").stdout == "PASS widen: 1 output equal in each of 70 clocks\n"
+    assert replay(tmp_path, "half").stdout == "PASS widen: 1 output equal in each of 582 clocks\n"
 
 
 @pytest.mark.parametrize("folder", ["sub/deep", "a folder; of $HOME's", "-x"])

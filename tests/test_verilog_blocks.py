@@ -184,3 +184,27 @@ def test_a_verilated_testbench_without_its_vectors_does_not_pass(tmp_path: Path,
     assert said.returncode != 0
     assert "PASS" not in said.stdout
     assert "no vectors in" in said.stdout
+
+
+@pytest.mark.parametrize("block", ["fp_add", "fp_mul"])
+def test_vectors_of_a_unit_begin_with_special_values(block: str) -> None:
+    """Infinities, NaNs, zeros, subnormals and the greatest numbers of both signs, each with each."""
+    vectors = record(PAIRS[block], 1, 3)
+    pairs = set(map(tuple, vectors.inputs.tolist()))
+    magnitudes = (
+        0x00000000,
+        0x00000001,
+        0x007FFFFF,
+        0x00800000,
+        0x7F7FFFFF,
+        0x7F800000,
+        0x7F800001,
+        0x7FC00000,
+    )
+    special = [sign | magnitude for sign in (0, 1 << 31) for magnitude in magnitudes]
+    assert {(a, b) for a in special for b in special} <= pairs
+
+
+def test_vectors_of_a_lane_show_special_values_in_its_sum() -> None:
+    total = record(PAIRS["lane"], 1, 3).outputs[:, 3]
+    assert {0x7F800000, 0xFF800000, 0x7FC00000, 0x7F7FFFFF, 0x00000001} <= set(total.tolist())
