@@ -208,3 +208,24 @@ def test_vectors_of_a_unit_begin_with_special_values(block: str) -> None:
 def test_vectors_of_a_lane_show_special_values_in_its_sum() -> None:
     total = record(PAIRS["lane"], 1, 3).outputs[:, 3]
     assert {0x7F800000, 0xFF800000, 0x7FC00000, 0x7F7FFFFF, 0x00000001} <= set(total.tolist())
+
+
+def test_the_registers_of_a_lane_stand_under_their_clocks() -> None:
+    """Names count the clocks since the operand register, which inputs reach in one: neither loop moves them."""
+    clock = netlist(BLOCKS["lane"].circuit(), [port.name for port in BLOCKS["lane"].outputs]).clock
+    for name in (
+        "number_0",
+        "scale_0",
+        "place_0",
+        "place_7",
+        "place_13",
+        "first_10",
+        "forward_11",
+        "stored_11",
+    ):
+        assert clock[f"lane/{name}"] == int(name.split("_")[1]) + 1, name
+    assert clock["lane/scale_mul/product"] == 1 + 4
+    assert clock["lane/bias_add/sum"] == 1 + 4 + 3
+    assert clock["lane/weight_mul/product"] == 12
+    assert (clock["lane/sum_add/big_1"], clock["lane/sum_add/total_2"]) == (13, 14)
+    assert clock["lane/sums"] == clock["lane/sum_14"] == 15
