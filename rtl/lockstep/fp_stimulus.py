@@ -105,7 +105,7 @@ def operand_pairs(words: Words, count: int) -> tuple[Uint64s, Uint64s]:
     distance = words.between(len(at), 0, 27)
     half = np.clip(distance - words.between(len(at), 0, 2), 0, 24).astype(np.uint64)
     lone = np.uint64(1) << words.below(len(at), 24)
-    lone = np.where(words.once_in(len(at), 4), 0, lone & ((np.uint64(1) << half) - np.uint64(1)))
+    lone = np.where(words.once_in(len(at), 4), np.uint64(0), lone & ((np.uint64(1) << half) - np.uint64(1)))
     a[at] |= np.where(words.once_in(len(at), 4), _FRACTION, np.uint64(0))
     b[at] = _with_exponent(b[at], _exponent(a[at]) - distance)
     b[at] = b[at] & ~_FRACTION | (np.uint64(1) << half | lone) & _FRACTION
@@ -116,15 +116,16 @@ def _with_low_bits(words: Words, a: Uint64s, b: Uint64s) -> Uint64s:
     """b with such a fraction that the significands' product ends in half a unit and at most one bit below it."""
     guard = np.uint64(22) + words.bits(len(a), 1)
     below = np.uint64(1) << words.below(len(a), 23)
-    below = np.where(words.once_in(len(a), 8), 0, below & ((np.uint64(1) << guard) - np.uint64(1)))
-    significand = a & _FRACTION | np.uint64(1 << 23)
-    inverse = significand.copy()  # modulo 8; each step doubles its bits
+    below = np.where(words.once_in(len(a), 8), np.uint64(0), below & ((np.uint64(1) << guard) - np.uint64(1)))
+    significand: Uint64s = a & _FRACTION | np.uint64(1 << 23)
+    inverse: Uint64s = significand.copy()  # modulo 8; each step doubles its bits
     for _ in range(4):
         inverse = inverse * (np.uint64(2) - significand * inverse)
     # the hidden bit of b adds 2^23, since a is odd: the parity of the last place, which the sticky bit meets both ways
     fraction = (np.uint64(1) << guard | below) * inverse & _FRACTION
     near_one = _with_exponent(b, words.between(len(a), 120, 134))
-    return np.where(words.once_in(len(a), 2), near_one, b) & ~_FRACTION | fraction
+    made: Uint64s = np.where(words.once_in(len(a), 2), near_one, b) & ~_FRACTION | fraction
+    return made
 
 
 def two_operands(words: Words, first: int, clocks: int) -> Uint64s:
