@@ -85,8 +85,22 @@ def _memory(config: Mapping[str, Any]) -> str:
 def _units(config: Mapping[str, Any]) -> str:
     nmp = config["nmp"]
     flight = nmp["packets_in_flight"] or 16 // nmp["poolings_per_packet"]
+    cache = _rank_cache(config)
     return (
         f"{_counted(nmp['poolings_per_packet'], 'pooling')} a packet, {_counted(flight, 'packet')} in flight"
+        f"{', ' + cache if cache else ''}"
+    )
+
+
+def _rank_cache(config: Mapping[str, Any]) -> str:
+    """The RankCache of a system in words; "" if it has none."""
+    nmp = config["nmp"]
+    if nmp is None or not nmp["rank_cache_bytes"]:
+        return ""
+    emptied = "" if nmp["rank_cache_flush"] == "never" else ", emptied before each batch"
+    return (
+        f"RankCache of {_size(nmp['rank_cache_bytes'])} a rank, {_counted(nmp['rank_cache_ways'], 'way')}, "
+        f"{nmp['rank_cache_policy']}{emptied}"
     )
 
 
@@ -139,9 +153,12 @@ def _energy_rows(runs: Sequence[Mapping[str, Any]]) -> list[Row]:
 
 
 def _cache_rows(runs: Sequence[Mapping[str, Any]]) -> list[Row]:
-    if not any(_last_level(run) for run in runs):
-        return []
-    return [("last-level cache hits", "%", [_scaled(run["llc_hit_rate"], 100, 1) for run in runs])]
+    rows: list[Row] = []
+    if any(_last_level(run) for run in runs):
+        rows.append(("last-level cache hits", "%", [_scaled(run["llc_hit_rate"], 100, 1) for run in runs]))
+    if any(_rank_cache(run["config"]) for run in runs):
+        rows.append(("RankCache hits", "%", [_scaled(run["hit_rate"], 100, 1) for run in runs]))
+    return rows
 
 
 def _ceiling_rows(runs: Sequence[Mapping[str, Any]]) -> list[Row]:

@@ -20,6 +20,8 @@ PARTS = (
     "fp_add",
     "fp_mul",
 )
+# a probe of each line that does not bypass, and a fill
+_CACHE_ACCESSES = ("cache_hits", "cache_secondary_hits", "cache_misses", "cache_fills")
 _BURST_BITS = BURST_BYTES * 8
 
 
@@ -51,7 +53,7 @@ def energy_pj(config: SystemConfig, counters: Mapping[str, int]) -> dict[str, fl
         "data_write": writes * _BURST_BITS * table.write_pj_per_bit,
         "io_data": io_bits * table.io_pj_per_bit + buffer_bits * table.buffer_io_pj_per_bit,
         "io_command": command_bits * table.io_pj_per_bit if table.command_io else 0.0,
-        "rank_cache": total(counters, "rank_cache_accesses") * table.rank_cache_pj,
+        "rank_cache": sum(total(counters, name) for name in _CACHE_ACCESSES) * table.rank_cache_pj,
         "fp_add": total(counters, "fp_adds") * table.fp_add_pj,
         "fp_mul": total(counters, "fp_muls") * table.fp_mul_pj,
     }
@@ -66,7 +68,8 @@ def what_counts(config: SystemConfig) -> str:
         # no source known to us gives a number
         buffer = "last-level cache not charged (unsourced); " if config.has_llc else ""
     else:
-        what = "near memory: activate, data, data IO, FP operations"
+        cache = "RankCache, " if config.nmp is not None and config.nmp.rank_cache_bytes else ""
+        what = f"near memory: activate, data, data IO, {cache}FP operations"
         bits = (
             f"{table.instruction_bits} bits an instruction ({table.offset_instruction_bits} with ByteOffset)"
         )

@@ -44,14 +44,18 @@ class Packets:
 class PacketBuilder:
     """Builds packets, and keeps what the host remembers from batch to batch: packet numbers and predicted rows.
 
-    tables: the workload's; placement: where their rows are; poolings_per_packet: P of D6.
+    tables: the workload's; placement: where their rows are; poolings_per_packet: P of D6; locality: whether the
+    lines of all LOOKUPs may use the RankCache.
     Raises RecnmpError for a table whose rows this machine cannot sum.
     """
 
-    def __init__(self, tables: Sequence[Table], placement: Placement, poolings_per_packet: int) -> None:
+    def __init__(
+        self, tables: Sequence[Table], placement: Placement, poolings_per_packet: int, locality: bool = False
+    ) -> None:
         self._tables = tables
         self._placement = placement
         self._poolings = poolings_per_packet
+        self._locality = locality
         self._next_packet = 0
         self._rows: Int64s = np.full(placement.config.memory.ranks * 16, -1, np.int64)
         for table in tables:
@@ -128,6 +132,7 @@ class PacketBuilder:
         lookups["opcode"] = isa.LOOKUP + group
         lookups["bursts"] = bursts
         lookups["dim"] = self._tables[table].dim
+        lookups["locality"] = self._locality
         for name in ("rank", "bankgroup", "bank", "row", "column"):
             lookups[name] = getattr(lines, name)[start]
         lookups["byte_offset"] = lines.byte_offset[vector] // 4

@@ -8,14 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .config.system import SystemConfig
+from .config.system import BURST_BYTES, SystemConfig
 from .host import PacketBuilder, Packets
 from .kernels.channel import CHANNEL_COUNTERS, Channel
 from .kernels.dimm_nmp import DIMM_COUNTERS, DimmNmp
 from .kernels.dram import Device, TimingTable
+from .kernels.operand_path import OperandPath
+from .kernels.rank_cache import RankCache
 from .kernels.rank_nmp import RankNmp
-from .kernels.rank_window import RANK_COUNTERS, RankWindow
+from .kernels.rank_window import RankWindow
 from .kernels.sums import accumulate
+from .kernels.window_entries import RANK_COUNTERS, WindowEntries
 from .placement import Placement
 from .progress import Meter, Progress
 from .stats import per_rank
@@ -39,6 +42,14 @@ _PER_RANK = {
     "row_misses": "row_misses",
     "row_conflicts": "row_conflicts",
     "mispredictions": "wrong_predictions",
+    "hazard_clocks": "hazard_clocks",
+}
+_PER_RANK_CACHE = {
+    "cache_hits": "cache_hits",
+    "cache_secondary_hits": "cache_secondary_hits",
+    "cache_misses": "cache_misses",
+    "cache_bypasses": "cache_bypasses",
+    "cache_fills": "cache_fills",
 }
 
 
@@ -69,16 +80,33 @@ def make_channel(config: SystemConfig) -> Channel:
     per_bus = memory.ranks_per_dimm if shared else 1
     device = Device(table, memory.ranks, devices.bankgroups, devices.banks, per_bus)
     pipeline = units.dequantise_multiply + units.dequantise_add + units.multiply + units.accumulate
+    operands = OperandPath(
+        WindowEntries(memory.ranks, units.window),
+        timing.nCL + timing.nBL,
+        units.accumulate,
+        units.poolings_per_packet,
+        foreseen=not units.rank_cache_bytes and units.accumulate <= timing.nCCDS,
+    )
     window = RankWindow(
         device,
         memory.ranks_per_dimm,
-        units.window,
-        timing.nCL + timing.nBL,
+        operands,
         timing.nREFI if config.refresh.enabled else 0,
         config.refresh.stagger,
         shared,
     )
-    ranks = RankNmp(window, units.fifo, units.poolings_per_packet, pipeline)
+    cache = None
+    if units.rank_cache_bytes:
+        cache = RankCache(
+            window,
+            units.rank_cache_bytes // (BURST_BYTES * units.rank_cache_ways),
+            units.rank_cache_ways,
+            units.rank_cache_policy,
+            devices.rows,
+            devices.bursts_per_row,
+            units.rank_cache_flush == "batch",
+        )
+    ranks = RankNmp(window, units.fifo, units.poolings_per_packet, pipeline, cache)
     dimms = DimmNmp(ranks, units.tag_groups, units.accumulate)
     return Channel(
         ranks, dimms, units.instructions_per_clock, units.bus_turnaround, timing.nBL, units.skip_full_rank
@@ -108,7 +136,10 @@ class NmpEngine:
         self.logs: list[Logs] = []
         self._config = config
         self._tables = tables
-        self._builder = PacketBuilder(tables, placement, config.units.poolings_per_packet)
+        units = config.units
+        self._builder = PacketBuilder(
+            tables, placement, units.poolings_per_packet, locality=units.rank_cache_bytes > 0
+        )
         self._values = values
         self._skip = skip
         self._logging = logging
@@ -176,7 +207,7 @@ class NmpEngine:
         """What was counted since the last reset, by the names of recnmp.stats.COUNTERS."""
         channel = dict(zip(CHANNEL_COUNTERS, map(int, self.channel.counts()), strict=True))
         dimms = dict(zip(DIMM_COUNTERS, map(int, self.channel.dimms.counts()), strict=True))
-        by_rank = self.channel.ranks.window.counts()
+        by_rank = self.channel.ranks.window.entries.counts()
         counted = {
             "lookups": self._lookups,
             "poolings": self._poolings,
@@ -191,7 +222,8 @@ class NmpEngine:
             "fp_adds": self._adds + dimms["tree_adds"],
             "fp_muls": self._muls,
         }
-        for name, kernel_name in _PER_RANK.items():
+        cached = _PER_RANK_CACHE if self.channel.ranks.cache is not None else {}
+        for name, kernel_name in (_PER_RANK | cached).items():
             counted |= per_rank(name, by_rank[:, RANK_COUNTERS.index(kernel_name)])
         return counted
 

@@ -91,7 +91,20 @@ COUNTERS = {
         ),
         Counter("turnarounds", "turnarounds", "nmp", False, "changes of direction or DIMM on the bus (D2)"),
         Counter("mispredictions", "instructions", "nmp", True, "command-presence bits that were wrong (D3)"),
-        Counter("rank_cache_accesses", "accesses", "nmp", True, "RankCache probes not bypassed, and fills"),
+        Counter("cache_hits", "lines", "nmp", True, "lines that the RankCache has"),
+        Counter("cache_secondary_hits", "lines", "nmp", True, "lines that the RankCache awaits: merged (D5)"),
+        Counter("cache_misses", "lines", "nmp", True, "lines that it has not, and takes when they are read"),
+        Counter(
+            "cache_bypasses",
+            "lines",
+            "nmp",
+            True,
+            "lines read past the RankCache: without locality bit, or with all ways of the set awaited",
+        ),
+        Counter("cache_fills", "lines", "nmp", True, "lines written into the RankCache"),
+        Counter(
+            "hazard_clocks", "clocks", "nmp", True, "clocks in which an operand waited for the adder (D9)"
+        ),
         Counter("fp_adds", "operations", "nmp", False, "FP32 additions: partial sums and adder trees"),
         Counter("fp_muls", "operations", "nmp", False, "FP32 multiplications by weights"),
     )
@@ -227,3 +240,22 @@ def llc_hit_rate(counters: Mapping[str, int]) -> float | None:
     """Share of the lines that the host's last-level cache has; None without one, and for no lines."""
     hits, misses = total(counters, "llc_hits"), total(counters, "llc_misses")
     return hits / (hits + misses) if hits + misses else None
+
+
+_CACHE_HITS = ("cache_hits", "cache_secondary_hits")
+_CACHE_LINES = (*_CACHE_HITS, "cache_misses", "cache_bypasses")
+
+
+def hit_rate(counters: Mapping[str, int]) -> float | None:
+    """Share of all line accesses that hit a RankCache, secondary hits included; None without one or without lines."""
+    hits, lines = (sum(total(counters, name) for name in names) for names in (_CACHE_HITS, _CACHE_LINES))
+    return hits / lines if lines else None
+
+
+def hit_rates(counters: Mapping[str, int]) -> list[float | None]:
+    """The hit rate of each rank, in rank order; empty without a RankCache."""
+    hits, lines = (
+        [sum(rank) for rank in zip(*(by_rank(counters, name) for name in names), strict=True)]
+        for names in (_CACHE_HITS, _CACHE_LINES)
+    )
+    return [mine / of if of else None for mine, of in zip(hits, lines, strict=True)]

@@ -83,13 +83,16 @@ class Case:
         return np.concatenate([batch.stream for batch in self.batches])
 
     def machine(self) -> Machine:
-        timing = self.timing
+        timing, organisation = self.timing, organisation_preset(self.organisation)
         return Machine(
             rules(timing, "jedec", "rank"),
             rules(timing, "jedec", "host"),
             nCL=timing.nCL,
             nBL=timing.nBL,
             nREFI=self.nREFI,
+            banks=organisation.banks,
+            rows=organisation.rows,
+            bursts_a_row=organisation.columns // 8,
             **self.parameters,
         )
 
@@ -159,7 +162,7 @@ def one_of(pick: Pick, *options: Any) -> Any:
 
 
 GEOMETRIES = ((1, 1), (1, 2), (2, 1), (2, 2), (1, 4), (4, 1), (4, 2), (3, 2), (1, 3), (2, 3), (2, 4), (1, 8))
-PLACES = ("anywhere", "hot rows", "one bank", "few banks")
+PLACES = ("anywhere", "hot rows", "one bank", "few banks", "hot lines")
 HOMES = ("all", "lopsided", "by DIMM", "one rank")
 
 
@@ -176,7 +179,10 @@ def draw_runs(pick: Pick, bursts: int, place: str, bankgroups: int) -> tuple[Run
             bankgroup, bank, row = bankgroup % 2, bank % 2, row % 2
         elif place == "few banks":
             bankgroup, bank, row = 0, bank % 2, row % 16
-        runs.append(Run(bankgroup, bank, row, pick(0, 128 - length), length))
+        elif place == "hot lines":
+            bankgroup, bank, row = bankgroup % 2, 0, row % 2
+        last = 128 - length
+        runs.append(Run(bankgroup, bank, row, pick(0, 5 if place == "hot lines" else last), length))
         bursts -= length
     return tuple(runs)
 
@@ -212,6 +218,28 @@ def draw_homes(pick: Pick, style: str, dimms: int, ranks_per_dimm: int) -> list[
     return ranks
 
 
+def draw_cache(pick: Pick) -> dict[str, Any]:
+    """Parameters of the RankCache, from a single way up; none at all in one of three cases."""
+    if not pick(0, 2):
+        return {}
+    policy = one_of(pick, "lru", "lru", "fifo", "random", "tree-plru")
+    ways = one_of(pick, 1, 2, 4, 8, 16) if policy == "tree-plru" else one_of(pick, 4, 1, 2, 16, pick(1, 16))
+    sets = one_of(pick, 1, 1, 2, pick(1, 9), pick(1, 9), 64, 512)
+    return {
+        "rank_cache_bytes": 64 * ways * sets,
+        "rank_cache_ways": ways,
+        "rank_cache_policy": policy,
+        "rank_cache_flush": one_of(pick, "never", "never", "batch"),
+    }
+
+
+def draw_localities(pick: Pick, style: str, batch: Batch) -> None:
+    """A locality bit for each LOOKUP of the batch."""
+    lookups = np.flatnonzero(batch.stream["opcode"] >= LOOKUP)
+    least = {"all": 0, "mostly": 1, "half": 4, "none": 8}[style]
+    batch.stream["locality"][lookups] = [pick(0, 7) >= least for _ in lookups]
+
+
 def draw_case(pick: Pick, most_packets: int, longest: int) -> Case:
     """A case of up to `most_packets` packets a batch and poolings of up to `longest` lookups."""
     dimms, ranks_per_dimm = one_of(pick, *GEOMETRIES)
@@ -242,8 +270,16 @@ def draw_case(pick: Pick, most_packets: int, longest: int) -> Case:
         "stagger": one_of(pick, 0, 0, 1, pick(0, 200)),
         "local_bus": one_of(pick, "none", "none", "per_dimm"),
         "skip_full_rank": bool(one_of(pick, 0, 0, 1)),
+        "accumulate": one_of(pick, 3, 3, 3, 2, pick(1, 9)),
     }
+    cache = draw_cache(pick)
+    parameters |= cache
+    locality = one_of(pick, "all", "all", "mostly", "mostly", "half", "none")
     place, style = one_of(pick, *PLACES), one_of(pick, *HOMES)
+    if cache and pick(0, 3):
+        place = "hot lines"
+    if cache and pick(0, 3) == 3:
+        nREFI = least + pick(0, 99)
     bankgroups = organisation_preset(organisation).bankgroups
     most_bursts = one_of(pick, 1, 2, 4, 8)
     encoder = Encoder()
@@ -258,7 +294,9 @@ def draw_case(pick: Pick, most_packets: int, longest: int) -> Case:
             )
             if any(packet.poolings):  # a packet without any LOOKUP is not sent
                 packets.append(packet)
-        batches.append(encoder.encode(packets, one_of(pick, 0, 1, 2, 3, pick(0, 3000))))
+        batch = encoder.encode(packets, one_of(pick, 0, 1, 2, 3, pick(0, 3000)))
+        draw_localities(pick, locality, batch)
+        batches.append(batch)
     return Case(parameters, tuple(batches), bin, organisation, nREFI)
 
 

@@ -6,11 +6,13 @@ kernel. The host, the bus and the DIMM-NMPs are here (sections 2, 3 and 5); a ra
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from naive_rank import Instruction, Rank, Rules
+from naive_rank import Rank, Rules
+from naive_window import Instruction
 
 TAGS = 16
 RESULT_CLOCKS = 4  # of a burst on the channel
@@ -35,7 +37,14 @@ class Options:
     local_bus: str
     skip_full_rank: bool
     pipeline: int
+    accumulate: int
     adder: int
+    banks: int  # of a bank group
+    rows: int  # of a bank
+    bursts_a_row: int
+    rank_cache_bytes: int
+    rank_cache_ways: int
+    rank_cache_policy: str
 
 
 @dataclass
@@ -50,10 +59,19 @@ class Log:
         default_factory=list
     )  # of each rank: clk, lookup, packet, rank, tag, element group
     ends: list = field(default_factory=list)  # of each batch
-    wrong_predictions: int = 0
+    counters: list = field(default_factory=list)  # of each rank: name -> count
 
     def __post_init__(self) -> None:
         self.operands = [[] for _ in range(self.ranks)]
+        self.counters = [Counter() for _ in range(self.ranks)]
+
+    def total(self, name: str) -> int:
+        """The counter's sum over the ranks."""
+        return sum(counters[name] for counters in self.counters)
+
+    @property
+    def wrong_predictions(self) -> int:
+        return self.total("wrong_predictions")
 
 
 @dataclass(eq=False)
@@ -270,16 +288,26 @@ class Machine:
         dequantise: int = 4 + 3,
         multiply: int = 4,
         accumulate: int = 3,
-        adder: int = 3,
+        adder: int | None = None,  # a stage of the tree; as accumulate
+        banks: int = 4,
+        rows: int = 65536,
+        bursts_a_row: int = 128,
+        rank_cache_bytes: int = 0,
+        rank_cache_ways: int = 4,
+        rank_cache_policy: str = "lru",
+        rank_cache_flush: str = "never",
     ) -> None:
         groups = TAGS // poolings_per_packet
         if packets_in_flight is not None:
             groups = min(groups, packets_in_flight)
         pipeline = dequantise + multiply + accumulate
         self.poolings_per_packet = poolings_per_packet
+        self.flush_batches = rank_cache_flush == "batch"
         self.options = Options(
             nCL, nBL, nREFI, dimms, ranks_per_dimm, fifo, window, groups, instructions_per_clock,
-            bus_turnaround, stagger, local_bus, skip_full_rank, pipeline, adder,
+            bus_turnaround, stagger, local_bus, skip_full_rank, pipeline, accumulate,
+            accumulate if adder is None else adder,
+            banks, rows, bursts_a_row, rank_cache_bytes, rank_cache_ways, rank_cache_policy,
         )  # fmt: skip
         self.log = Log(dimms * ranks_per_dimm)
         self.ranks: list[Rank] = []
@@ -298,7 +326,7 @@ class Machine:
         for dimm in self.dimms:
             self.blocks += [dimm.schedule, dimm.add_ranks]
         for rank in self.ranks:
-            self.blocks += [rank.decode, rank.take_data]
+            self.blocks += [rank.decode, rank.use_cache, rank.take_data]
 
     def tick(self) -> None:
         """One clock. The order of blocks does not matter: tests shuffle `blocks`."""
@@ -311,6 +339,9 @@ class Machine:
         assert start_clock >= self.clock, "a batch starts after the one before has ended"
         while self.clock < start_clock:
             self.tick()
+        for rank in self.ranks:
+            if self.flush_batches and rank.cache is not None:
+                rank.cache.flush()
         for packet, instructions in self.read_packets(stream, bounds):
             self.host.unfinished.append(packet)
             self.host.unsent += instructions
@@ -355,6 +386,7 @@ class Machine:
                         first_element_group=opcode - 8,
                         ddr_cmd=int(record["ddr_cmd"]),
                         dim=int(record["dim"]),
+                        locality=bool(record["locality"]),
                     )
                 )
             kinds = [instruction.kind for instruction in instructions]

@@ -2,13 +2,14 @@
 
 Nothing here is fast or clever: `tests/naive_machine.py` calls every block once a clock. What a block changes
 in clock t is stamped with the clock from which others may see it, so blocks may be stepped in any order.
+Lines are in tests/naive_window.py, RankCache in naive_rank_cache.py, the operand register in naive_datapath.py.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-NEVER = 1 << 60
+from naive_datapath import Datapath
+from naive_rank_cache import RankCache
+from naive_window import NEVER, Entry, Instruction, Line
 
 # command codes of the log, as in the recorded traces
 CODES = {"ACT": 0, "PRE": 1, "PREA": 2, "RD": 3, "REF": 7}
@@ -51,46 +52,6 @@ class Rules:
         return True
 
 
-@dataclass(frozen=True)
-class Instruction:
-    """An instruction. `packet` is the host's Packet; rank and what follows say nothing in CONFIG, END."""
-
-    kind: str  # "CONFIG", "LOOKUP", "END"
-    index: int  # in the stream
-    packet: object
-    lookup: int
-    rank: int
-    bankgroup: int
-    bank: int
-    row: int
-    column: int
-    bursts: int
-    tag: int  # pooling number j in the packet
-    first_element_group: int
-    ddr_cmd: int
-    dim: int
-
-
-@dataclass
-class Entry:
-    """A LOOKUP in the window."""
-
-    instruction: Instruction
-    group: int
-    visible: int  # to the scheduler from this clock
-    read: int = 0  # bursts whose RD went
-    issued: set = field(default_factory=set)  # commands issued for it
-    room: int = NEVER  # clock from which its place in the window is free
-
-    @property
-    def wants(self) -> bool:
-        return self.read < self.instruction.bursts
-
-    @property
-    def bank(self) -> tuple[int, int]:
-        return self.instruction.bankgroup, self.instruction.bank
-
-
 class Rank:
     """FIFO, decoder, window, scheduler, refresh, datapath and done bits of rank `number` of the channel."""
 
@@ -103,12 +64,15 @@ class Rank:
         self.credits_back: list[int] = []  # clocks at which the host sees a credit come back
         self.window: list[Entry] = []
         self.open: dict[tuple[int, int], int] = {}  # (bankgroup, bank) -> open row
+        self.owner: dict[tuple[int, int], Entry] = {}  # (bankgroup, bank) -> the entry its row was opened for
         self.refreshes = 0  # REFabs issued
-        self.arrivals: list[tuple[int, Entry, int]] = []  # (clock of entering, entry, element group)
+        self.counters = log.counters[number]
+        self.cache = RankCache(options, self.counters) if options.rank_cache_bytes else None
+        self.datapath = Datapath(options, self.counters)
         groups = options.groups
         self.valid: list[set[int]] = [set() for _ in range(groups)]  # pooling numbers with an instruction
         self.popped_end: list[int | None] = [None] * groups
-        self.outstanding = [0] * groups  # bursts decoded, not yet entered
+        self.outstanding = [0] * groups  # lines decoded, not yet entered
         self.last_entered = [-NEVER] * groups
         # done[g] is seen as set from `since` on, and before `until`
         self.done_since = [NEVER] * groups
@@ -140,7 +104,7 @@ class Rank:
             if sum(entry.room > t for entry in self.window) >= self.options.window:
                 return
             self.window = [entry for entry in self.window if entry.room > t]
-            self.window.append(Entry(instruction, group, visible=t + 1))
+            self.window.append(self.decoded(instruction, group, t))
             self.valid[group].add(instruction.tag)
             self.outstanding[group] += instruction.bursts
         else:
@@ -149,10 +113,29 @@ class Rank:
         self.fifo.pop(0)
         self.credits_back.append(t + 1)
 
+    def decoded(self, instruction: Instruction, group: int, t: int) -> Entry:
+        entry = Entry(instruction, group)
+        for place in range(instruction.bursts):
+            line = Line(entry, instruction.column + place, instruction.first_element_group + place)
+            if self.cache is not None and instruction.locality:
+                line.unprobed_from = t + 1
+            else:
+                line.wanted_from = t + 1
+                self.counters["cache_bypasses"] += 1
+            entry.lines.append(line)
+        return entry
+
+    # -- RankCache
+    def use_cache(self, t: int) -> None:
+        if self.cache is not None:
+            line = self.cache.use_port(self.window, t)
+            if line is not None:
+                self.compare_prediction(line.entry)
+
     # -- scheduler
     def choose(self, t: int) -> tuple[str, Entry | None] | None:
         """The command that this rank would issue in clock t, and the entry that it is for."""
-        wanting = [entry for entry in self.window if entry.visible <= t and entry.wants]
+        wanting = [entry for entry in self.window if entry.wants(t)]
         if self.refresh_is_due(t):
             return self.choose_for_refresh(t, wanting)
         for entry in wanting:
@@ -182,9 +165,9 @@ class Rank:
         return t >= (self.refreshes + 1) * self.options.nREFI + self.number * self.options.stagger
 
     def choose_for_refresh(self, t: int, wanting: list[Entry]) -> tuple[str, Entry | None] | None:
-        activated = [entry for entry in wanting if "ACT" in entry.issued]
-        if activated:
-            for entry in activated:
+        owners = [entry for entry in wanting if self.owner.get(entry.bank) is entry]
+        if owners:
+            for entry in owners:
                 if self.can_read(entry, t):
                     return "RD", entry
             return None
@@ -200,36 +183,52 @@ class Rank:
             entry.issued.add(command)
         if command == "ACT":
             row = self.open[entry.bank] = entry.instruction.row
+            self.owner[entry.bank] = entry
         elif command == "PRE":
-            del self.open[entry.bank]
+            del self.open[entry.bank], self.owner[entry.bank]
         elif command == "PREA":
             self.open.clear()
+            self.owner.clear()
         elif command == "REF":
             self.refreshes += 1
         elif command == "RD":
-            row, column = entry.instruction.row, entry.instruction.column + entry.read
-            element_group = entry.instruction.first_element_group + entry.read
-            entry.read += 1
-            enters = t + self.options.nCL + self.options.nBL
-            self.arrivals.append((enters, entry, element_group))
-            if not entry.wants and sum(BITS[name] for name in entry.issued) != entry.instruction.ddr_cmd:
-                self.log.wrong_predictions += 1
+            line = next(line for line in entry.lines if line.wanted(t))
+            row, column = entry.instruction.row, line.column
+            line.read = t
+            line.offered_from = t + self.options.nCL + self.options.nBL - 1
+            if self.cache is not None:
+                self.cache.read(line)
+            self.compare_prediction(entry)
         self.rules.issue(command, self.number, bankgroup, bank, t)
         self.log.commands.append((t, CODES[command], self.number, bankgroup, bank, row, column))
 
+    def compare_prediction(self, entry: Entry) -> None:
+        """Once, when the last of its lines is neither unprobed nor wanted any more, and if it had a RD."""
+        if entry.compared or not all(line.settled for line in entry.lines):
+            return
+        entry.compared = True
+        issued = sum(BITS[name] for name in entry.issued)
+        if "RD" in entry.issued and issued != entry.instruction.ddr_cmd:
+            self.counters["wrong_predictions"] += 1
+
     # -- datapath
     def take_data(self, t: int) -> None:
-        if not self.arrivals or self.arrivals[0][0] > t:
+        line = self.datapath.step(self.window, t)
+        if line is None:
             return
-        _, entry, element_group = self.arrivals.pop(0)
-        instruction, group = entry.instruction, entry.group
+        instruction, group = line.entry.instruction, line.entry.group
         self.log.operands[self.number].append(
-            (t, instruction.lookup, instruction.packet.number, self.number, instruction.tag, element_group)
+            (
+                t,
+                instruction.lookup,
+                instruction.packet.number,
+                self.number,
+                instruction.tag,
+                line.element_group,
+            )
         )
         self.outstanding[group] -= 1
         self.last_entered[group] = t
-        if element_group == instruction.first_element_group + instruction.bursts - 1:
-            entry.room = t + 1
         self.find_done(group)
 
     def find_done(self, group: int) -> None:

@@ -153,7 +153,8 @@ def test_a_named_folder_that_cannot_be_written_is_an_error(
             "no-such-compiler -q",
             r"no C compiler 'no-such-compiler': install one \(Debian: gcc\), or name it in CC",
         ),
-        ("false", "the C compiler 'false' fails"),
+        ("false", "the C compiler 'false' fails: it gives no reason"),
+        ("true", "the C compiler 'true' made no library"),
     ],
 )
 def test_a_missing_compiler_is_said_in_one_line(
@@ -163,3 +164,32 @@ def test_a_missing_compiler_is_said_in_one_line(
     with pytest.raises(RecnmpError, match=said) as caught:
         compile_block(adder()).instance()
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("given", ["'", 'cc "', "cc \\"])
+def test_a_compiler_that_is_no_command_is_told(given: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", given)
+    with pytest.raises(RecnmpError, match=r"^CC: .* is no command: "):
+        build.compiler_words()
+
+
+def test_a_folder_in_the_place_of_a_library_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("RECNMP_CACHE", str(tmp_path))
+    compile_block(adder()).instance()
+    (made,) = tmp_path.glob("*.so")
+    made.unlink()
+    made.mkdir()
+    with pytest.raises(RecnmpError, match=f"^{re.escape(str(made))}: cannot be written: Is a directory"):
+        compile_block(adder()).instance()
+
+
+def test_a_compiler_without_a_place_for_temporary_files_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """GCC's own words, which have no `error` in them."""
+    compiler = tmp_path / "compiler"
+    compiler.write_text("#!/bin/sh\necho 'Cannot create temporary file in /gone/' >&2; exit 4\n")
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CC", str(compiler))
+    with pytest.raises(RecnmpError, match=r"fails: Cannot create temporary file in /gone/$"):
+        compile_block(adder()).instance()

@@ -189,6 +189,10 @@ def test_sizes_are_written_as_people_do(word: str, size: int) -> None:
         (["--set", "host.llc_ways=4"], "no host of this run has a last-level cache"),
         (["--set", "recnmp-base.host.llc_policy=fifo"], "no host of this run has a last-level cache"),
         (
+            ["--set", "nmp.rank_cache_ways=8"],
+            "no system of this run has a RankCache (nmp.rank_cache_bytes = 0)",
+        ),
+        (
             ["--baseline", "host-llc", "--set", "host-llc.memory.dimms=1"],
             "the baseline has its system's memory",
         ),

@@ -79,10 +79,16 @@ def test_debug_anywhere_adds_the_traceback(verb, capsys, words: list[str]) -> No
     assert said.endswith("recnmp: error: no such thing\n")
 
 
-def test_an_error_of_the_program_itself_is_not_hidden(verb) -> None:
-    verb(raiser(ZeroDivisionError()))
-    with pytest.raises(ZeroDivisionError):
-        cli.main(["probe"])
+@pytest.mark.parametrize("error", [ZeroDivisionError("by zero"), KeyError("gone"), RuntimeError("a\nb")])
+def test_a_fault_of_the_program_itself_is_70_with_its_traceback(verb, capsys, error: Exception) -> None:
+    """Not 1, which would say that a difference was found."""
+    verb(raiser(error))
+    assert cli.main(["probe"]) == 70
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("Traceback")
+    last = said.err.splitlines()[-1]
+    assert last.startswith(f"recnmp: this is a fault of recnmp, please report it: {type(error).__name__}: ")
 
 
 def test_the_system_saying_no_is_bad_input(verb, capsys, tmp_path) -> None:

@@ -18,6 +18,8 @@ from recnmp.stats import (
     by_rank,
     ceilings,
     check_counters,
+    hit_rate,
+    hit_rates,
     latency,
     per_rank,
     total,
@@ -89,11 +91,35 @@ def test_refresh_is_charged_to_nobody() -> None:
 
 def test_buffer_io_and_weights_have_their_constants() -> None:
     near = system("recnmp-base", "energy.buffer_io_pj_per_bit=1.0")
-    energy = energy_pj(near, {"rd[0]": 3, "rd[1]": 4, "fp_muls": 5, "rank_cache_accesses[0]": 2})
+    energy = energy_pj(near, {"rd[0]": 3, "rd[1]": 4, "fp_muls": 5})
     assert energy["io_data"] == pytest.approx(7 * 512)
     assert energy["fp_mul"] == pytest.approx(5 * 25.2)
-    assert energy["rank_cache"] == pytest.approx(100)
     assert energy_pj(system("host", "energy.buffer_io_pj_per_bit=1.0"), {"rd[0]": 1})["io_data"] == 512 * 22
+
+
+def test_a_rank_cache_is_charged_a_probe_and_a_fill() -> None:
+    """Two hits, a secondary hit and four misses are seven probes, and four fills; a bypass is no access."""
+    counts = {
+        "cache_hits[0]": 2,
+        "cache_hits[1]": 0,
+        "cache_secondary_hits[0]": 1,
+        "cache_misses[1]": 4,
+        "cache_misses[0]": 0,
+        "cache_fills[0]": 4,
+        "cache_bypasses[0]": 9,
+    }
+    assert energy_pj(system("recnmp-cache"), counts)["rank_cache"] == pytest.approx(11 * 50)
+    assert "RankCache" in what_counts(system("recnmp-cache"))
+    assert "RankCache" not in what_counts(system("recnmp-base"))
+
+
+def test_hit_rates_count_all_line_accesses() -> None:
+    """Secondary hits are hits, bypasses are accesses; a rank without accesses has no rate."""
+    counts = per_rank("cache_hits", [3, 0]) | per_rank("cache_secondary_hits", [1, 0])
+    counts |= per_rank("cache_misses", [2, 0]) | per_rank("cache_bypasses", [2, 0])
+    assert hit_rate(counts) == 4 / 8
+    assert hit_rates(counts) == [4 / 8, None]
+    assert (hit_rate({}), hit_rates({})) == (None, [])
 
 
 def test_what_is_counted_is_said() -> None:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from recnmp.rtl.wires import join, split
 
 from recnmp import RecnmpError, isa
-from recnmp.config.system import ADDRESS_LIMITS, TAGS, SystemConfig
+from recnmp.config.system import ADDRESS_LIMITS, SystemConfig
+from recnmp.config.units import TAGS
 
 LAYOUTS = (isa.INSTRUCTION, isa.ADDRESS, isa.CONFIG_ADDRESS)
 

@@ -25,17 +25,17 @@ def test_laws(case: Case) -> None:
 
 
 def test_config_waits_for_done() -> None:
-    """With a window of one, rank 3 takes a LOOKUP 55 clocks (RC) after the other: the eleventh enters at
-    3 + 10 * 55 + 16 + 20 = 589, the twelfth is popped at 590, read at 624, and enters at 644.
+    """With a window of one, rank 3 takes a LOOKUP 55 clocks (RC) after the other: the eleventh is taken at
+    3 + 10 * 55 + 16 + 19 = 588, the twelfth is popped at 589, read at 624, and enters at 644.
 
-    END of packet 0 is popped at 591, CONFIG and END of packet 1 at 592 and 593: `done` of packet 1 is visible
-    at 594, cleared from 595. So rank 2 pops CONFIG of packet 2 at 595, its LOOKUP at 596; ACT 597, RD 613.
+    END of packet 0 is popped at 590, CONFIG and END of packet 1 at 591 and 592: `done` of packet 1 is visible
+    at 593, cleared from 594. So rank 2 pops CONFIG of packet 2 at 594, its LOOKUP at 595; ACT 596, RD 612.
     """
     log = log_of("config waits for done")
     sends = {index: clk for clk, index in log.sends}
     assert sends[17] < 100  # CONFIG of packet 2
     assert [(e[0], e[1]) for e in log.commands if e[2] == 3 and e[1] == RD][-1] == (624, RD)
-    assert [(e[0], e[1]) for e in log.commands if e[2] == 2] == [(597, ACT), (613, RD)]
+    assert [(e[0], e[1]) for e in log.commands if e[2] == 2] == [(596, ACT), (612, RD)]
     # DIMM 1's sum of packet 0 is done at 644 + 14, ready 4 later; DIMM 0 has sent all its sums before
     assert log.bursts[-1][:3] == (662, 1, 0)
     assert log.ends == [666]

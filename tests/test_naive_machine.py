@@ -148,6 +148,23 @@ def test_results_of_a_packet_go_together() -> None:
 # Laws
 
 
+def check_cache_laws(machine: Machine, lines: list[tuple[int, ...]], reads: list[tuple[int, ...]]) -> None:
+    """`lines` were accessed, `reads` issued, by (rank, bank group, bank, row, column)."""
+    log = machine.log
+    kinds = ("cache_hits", "cache_secondary_hits", "cache_misses", "cache_bypasses")
+    for rank, counters in enumerate(log.counters):
+        assert sum(counters[kind] for kind in kinds) == sum(line[0] == rank for line in lines)
+        read = sum(line[0] == rank for line in reads)
+        assert counters["cache_misses"] + counters["cache_bypasses"] == read
+        assert counters["cache_fills"] == counters["cache_misses"]
+    assert set(reads) == set(lines)
+    assert all(reads.count(line) <= lines.count(line) for line in set(reads))
+    for rank in machine.ranks:
+        assert rank.cache is not None
+        assert not rank.cache.fetched
+        assert not rank.cache.waiting
+
+
 def check_laws(case: Case) -> None:
     machine = case.machine()
     ends = case.run(machine)
@@ -170,12 +187,17 @@ def check_laws(case: Case) -> None:
         for burst in range(i["bursts"])
     )
     assert sorted(entry[1:] for of_rank in log.operands for entry in of_rank) == expected
-    reads = sorted(entry[2:] for entry in log.commands if entry[1] == RD)
-    assert reads == sorted(
+    lines = [
         (int(i["rank"]), int(i["bankgroup"]), int(i["bank"]), int(i["row"]), int(i["column"]) + burst)
         for i in lookups
         for burst in range(i["bursts"])
-    )
+    ]
+    reads = [entry[2:] for entry in log.commands if entry[1] == RD]
+    if any(rank.cache for rank in machine.ranks) and lookups["locality"].any():
+        check_cache_laws(machine, lines, reads)
+    else:
+        assert sorted(reads) == sorted(lines)
+        assert log.total("cache_bypasses") == len(lines)
 
     # a result burst for every element group of every tag of a DIMM that got an instruction, and no other
     per_dimm = case.parameters["ranks_per_dimm"]
@@ -231,7 +253,8 @@ def check_laws(case: Case) -> None:
     assert ends[-1] == max([starts[-1]] + [e[0] + 4 for e in log.bursts if e[0] >= starts[-1]])
     assert machine.clock == ends[-1]
     for rank in machine.ranks:
-        assert all(not entry.wants for entry in rank.window)
+        assert all(line.taken < machine.clock for entry in rank.window for line in entry.lines)
+        assert rank.datapath.register is None
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
@@ -263,7 +286,7 @@ def test_order_of_blocks_does_not_matter(seed: int) -> None:
     assert plain.log.bursts == shuffled.log.bursts
     assert plain.log.operands == shuffled.log.operands
     assert sorted(plain.log.commands) == sorted(shuffled.log.commands)
-    assert plain.log.wrong_predictions == shuffled.log.wrong_predictions
+    assert plain.log.counters == shuffled.log.counters
 
 
 def test_cases_reach_every_corner() -> None:
@@ -276,11 +299,17 @@ def test_cases_reach_every_corner() -> None:
         seen |= {
             (name, parameters[name]) for name in ("fifo", "window", "instructions_per_clock", "local_bus")
         }
-        seen |= {(name, parameters[name]) for name in ("dimms", "ranks_per_dimm", "skip_full_rank")}
+        seen |= {
+            (name, parameters[name]) for name in ("dimms", "ranks_per_dimm", "skip_full_rank", "accumulate")
+        }
         seen |= {("P", parameters["poolings_per_packet"]), ("refresh", case.nREFI is not None)}
         seen |= {("bursts", int(bursts)) for bursts in lookups["bursts"]}
         seen |= {("first group", int(opcode) - 8) for opcode in lookups["opcode"]}
         seen |= {("batches", len(case.batches)), ("bin", case.bin)}
+        if lookups["locality"].any() and "rank_cache_bytes" in parameters:
+            ways = parameters["rank_cache_ways"]
+            seen |= {("ways", ways), ("sets", parameters["rank_cache_bytes"] // 64 // ways)}
+            seen |= {(name, parameters[f"rank_cache_{name}"]) for name in ("policy", "flush")}
     for name, values in {
         "fifo": (1, 2, 4, 64),
         "window": (1, 2, 3, 16),
@@ -289,13 +318,18 @@ def test_cases_reach_every_corner() -> None:
         "skip_full_rank": (False, True),
         "dimms": (1, 2, 3, 4),
         "ranks_per_dimm": (1, 2, 3, 4, 8),
+        "accumulate": (1, 2, 3, 9),
         "P": range(1, 17),
         "refresh": (False, True),
         "bursts": range(1, 9),
         "first group": range(8),
         "batches": (1, 2, 3),
+        "ways": (1, 2, 3, 4, 5, 8, 16),
+        "sets": (1, 2, 3, 5, 7, 64, 512),
+        "policy": ("lru", "fifo", "random", "tree-plru"),
+        "flush": ("never", "batch"),
     }.items():
-        assert {(name, value) for value in values} <= seen
+        assert {(name, value) for value in values} - seen == set()
 
 
 # Sums

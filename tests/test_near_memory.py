@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from cache_corners import cache_corners
 from hypothesis import given, settings
 from machine_cases import Case, cases, random_case
 from machine_corners import corners
@@ -11,8 +12,11 @@ from recnmp.config.dram import organisation_preset
 from recnmp.kernels.channel import Channel
 from recnmp.kernels.dimm_nmp import DimmNmp
 from recnmp.kernels.dram import Device, TimingTable
+from recnmp.kernels.operand_path import OperandPath
+from recnmp.kernels.rank_cache import RankCache
 from recnmp.kernels.rank_nmp import RankNmp
-from recnmp.kernels.rank_window import RANK_COUNTERS, RankWindow
+from recnmp.kernels.rank_window import RankWindow
+from recnmp.kernels.window_entries import RANK_COUNTERS, WindowEntries
 from recnmp.timing import rules
 
 Rows = list[tuple[int, ...]]
@@ -27,7 +31,23 @@ DEFAULTS = {
     "stagger": 0,
     "local_bus": "none",
     "skip_full_rank": False,
+    "accumulate": 3,
+    "rank_cache_bytes": 0,
+    "rank_cache_ways": 4,
+    "rank_cache_policy": "lru",
+    "rank_cache_flush": "never",
 }
+
+# of each rank
+COUNTERS = (
+    "wrong_predictions",
+    "cache_hits",
+    "cache_secondary_hits",
+    "cache_misses",
+    "cache_bypasses",
+    "cache_fills",
+    "hazard_clocks",
+)
 
 
 def kernel(case: Case) -> Channel:
@@ -42,20 +62,37 @@ def kernel(case: Case) -> Channel:
         devices.banks,
         words["ranks_per_dimm"] if shared else 1,
     )
+    operands = OperandPath(
+        WindowEntries(device.ranks, words["window"]),
+        timing.nCL + timing.nBL,
+        words["accumulate"],
+        poolings,
+        foreseen=not words["rank_cache_bytes"] and words["accumulate"] <= timing.nCCDS,
+    )
     window = RankWindow(
         device,
         words["ranks_per_dimm"],
-        words["window"],
-        timing.nCL + timing.nBL,
+        operands,
         case.nREFI or 0,
         words["stagger"],
         shared,
     )
-    ranks = RankNmp(window, words["fifo"], poolings, 14)
+    cache = None
+    if words["rank_cache_bytes"]:
+        cache = RankCache(
+            window,
+            words["rank_cache_bytes"] // (64 * words["rank_cache_ways"]),
+            words["rank_cache_ways"],
+            words["rank_cache_policy"],
+            devices.rows,
+            devices.bursts_per_row,
+            words["rank_cache_flush"] == "batch",
+        )
+    ranks = RankNmp(window, words["fifo"], poolings, 11 + words["accumulate"], cache)
     groups = min(words["packets_in_flight"] or 16, 16 // poolings)
     return Channel(
         ranks,
-        DimmNmp(ranks, groups, 3),
+        DimmNmp(ranks, groups, words["accumulate"]),
         words["instructions_per_clock"],
         words["bus_turnaround"],
         4,
@@ -79,7 +116,10 @@ def run_kernel(case: Case, skip: bool) -> dict[str, Rows]:
             ("sends", sends),
         ):
             logs[name] += log.tolist()
-    logs["wrong"] = [(int(channel.ranks.window.counts()[:, RANK_COUNTERS.index("wrong_predictions")].sum()),)]
+    columns = [RANK_COUNTERS.index(name) for name in COUNTERS]
+    logs["counters"] = [
+        tuple(counts) for counts in channel.ranks.window.entries.counts()[:, columns].tolist()
+    ]
     return logs
 
 
@@ -93,7 +133,7 @@ def run_twin(case: Case) -> dict[str, Rows]:
         "bursts": [(clk, packet, dimm, tag, group) for clk, dimm, packet, tag, group in log.bursts],
         "sends": log.sends,
         "ends": [(end,) for end in ends],
-        "wrong": [(log.wrong_predictions,)],
+        "counters": [tuple(counters[name] for name in COUNTERS) for counters in log.counters],
     }
 
 
@@ -124,10 +164,13 @@ def test_many_random_cases(seed: int) -> None:
     check(random_case(seed))
 
 
-@pytest.mark.parametrize("name", sorted(corners()))
+CORNERS = corners() | cache_corners()
+
+
+@pytest.mark.parametrize("name", sorted(CORNERS))
 def test_corners(name: str) -> None:
     """Cases made by hand for rules that random cases hardly reach."""
-    check(corners()[name])
+    check(CORNERS[name])
 
 
 @settings(max_examples=150, deadline=None)

@@ -32,6 +32,10 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "nmp.dequantise_add": {"nmp": {"dequantise_add": 5}},
     "nmp.multiply": {"nmp": {"multiply": 9}},
     "nmp.accumulate": {"nmp": {"accumulate": 2}},
+    "nmp.rank_cache_bytes": {"nmp": {"rank_cache_bytes": 4096}},
+    "nmp.rank_cache_ways": {"nmp": {"rank_cache_bytes": 4096, "rank_cache_ways": 1}},
+    "nmp.rank_cache_policy": {"nmp": {"rank_cache_bytes": 4096, "rank_cache_policy": "random"}},
+    "nmp.rank_cache_flush": {"nmp": {"rank_cache_bytes": 4096, "rank_cache_flush": "batch"}},
     "refresh.enabled": {"refresh": {"enabled": False}},
     "refresh.stagger": {"refresh": {"stagger": 311}},
     "memory.dimms": {"memory": {"dimms": 1}},
@@ -39,6 +43,12 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "dram.timing": {"dram": {"timing": "DDR4_3200AA"}},
     "dram.organisation": {"dram": {"organisation": "DDR4_8Gb_x16"}},
     "dram.overrides": {"dram": {"overrides": {"nFAW": 60}}},
+}
+
+# some settings change nothing from the defaults, but from this: an instruction can pass only where FIFOs are full, and
+# only a cache has ways
+BASES = {"nmp.skip_full_rank": "nmp.fifo"} | {
+    f"nmp.rank_cache_{name}": "nmp.rank_cache_bytes" for name in ("ways", "policy", "flush")
 }
 
 
@@ -99,6 +109,13 @@ def run_twin(system: SystemConfig, streams: list[Any]) -> dict[str, list[Any]]:
         multiply=units["multiply"],
         accumulate=units["accumulate"],
         adder=units["accumulate"],
+        banks=system.dram.devices().banks,
+        rows=system.dram.devices().rows,
+        bursts_a_row=system.dram.devices().columns // 8,
+        rank_cache_bytes=units["rank_cache_bytes"],
+        rank_cache_ways=units["rank_cache_ways"],
+        rank_cache_policy=units["rank_cache_policy"],
+        rank_cache_flush=units["rank_cache_flush"],
     )
     ends, clock = [], 0
     for stream in streams:
@@ -122,8 +139,7 @@ def test_the_engine_is_the_machine_of_its_configuration(name: str) -> None:
 @pytest.mark.parametrize("name", SETTINGS)
 def test_every_setting_matters(name: str) -> None:
     """A setting that changed nothing here would be tested by nothing above."""
-    # an instruction can pass only where FIFOs are full: that one is held against small FIFOs alone
-    without = SETTINGS["nmp.fifo"] if name == "nmp.skip_full_rank" else {}
+    without = SETTINGS[BASES[name]] if name in BASES else {}
     changed, default = run_engine(config(SETTINGS[name])), run_engine(config(without))
     assert (changed["ends"], changed["commands"]) != (default["ends"], default["commands"])
 

@@ -30,7 +30,7 @@ def workloads(draw: st.DrawFn) -> Workload:
     return Workload.from_arrays(indices, lengths=lengths, tables=tables, weights=weights, batch_size=size)
 
 
-def config(mapping: str, poolings: int = 8, pages: str = "random") -> SystemConfig:
+def config(mapping: str, poolings: int = 8, pages: str = "random", rank_cache_bytes: int = 0) -> SystemConfig:
     """A 2x2 memory with small devices, rows aligned so that none straddles lines."""
     return SystemConfig.model_validate(
         {

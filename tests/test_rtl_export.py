@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from recnmp.rtl.blocks import BLOCKS
 from recnmp.rtl.faults import FAULTS
-from simulators import replay
+from simulators import need, replay, run
 
 import recnmp
 from recnmp.cli import main
@@ -27,14 +27,28 @@ def test_export_writes_three_files_and_says_how_to_replay(
         capsys, "export", "--block", "widen", "-o", "half.v", "--clocks", "70", "--seed", "5"
     )
     assert (code, err) == (0, "")
-    assert out[0] == "half.v, half_tb.v, half.vec: 70 clocks of vectors"
+    assert out[0] == "half.v, half_tb.v, half.vec: 582 clocks of vectors"  # 512 of special values first
     assert sorted(path.name for path in tmp_path.iterdir()) == ["half.v", "half.vec", "half_tb.v"]
     text = (tmp_path / "half.v").read_text()
     command = "recnmp rtl export --block widen -o FILE.v --clocks 70 --seed 5"
     assert f"// Written by recnmp {recnmp.__version__}: {command}\n" in text
     assert "\nmodule widen (\n" in text
     assert out[1].removeprefix("replay: ") in (tmp_path / "half_tb.v").read_text()
-    assert replay(tmp_path, "half").stdout == "PASS widen: 1 output equal in each of 70 clocks\n"
+    assert replay(tmp_path, "half").stdout == "PASS widen: 1 output equal in each of 582 clocks\n"
+
+
+@pytest.mark.parametrize("folder", ["sub/deep", "a folder; of $HOME's", "-x"])
+def test_the_replay_line_works_where_it_was_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], folder: str
+) -> None:
+    need("iverilog", "vvp")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / folder).mkdir(parents=True)
+    for target in (f"./{folder}/half.v", str(tmp_path / folder / "half.v")):
+        _, out, _ = said(capsys, "export", "--block", "widen", f"--out={target}", "--clocks", "70")
+        ended = run(tmp_path, out[1].removeprefix("replay: "))
+        assert (ended.returncode, ended.stderr) == (0, "")
+        assert ended.stdout.startswith("PASS widen: ")
 
 
 def test_the_same_command_writes_the_same_bytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -55,10 +69,13 @@ def test_the_same_command_writes_the_same_bytes(tmp_path: Path, capsys: pytest.C
         (["ports", "--block", "lan"], "no block 'lan'; did you mean 'lane'?"),
         (["faults", "--block", "lan"], "no block 'lan'; did you mean 'lane'?"),
         (["export", "--block", "lane", "-o", "x.vhdl"], "x.vhdl: give a name like fp_add.v"),
+        (["export", "--block", "lane", "-o", ""], "-o: give the name of the file to write"),
         (["export", "--block", "lane", "-o", "gone/x.v"], "gone/x.v: cannot be written: No such file"),
         (["export", "--block", "lane", "-o", "x.v", "--clocks", "0"], "argument --clocks: '0' is below 1"),
         (["export", "--block", "lane"], "the following arguments are required: -o/--out"),
         (["ports", "--bloc", "lane"], "unrecognized arguments: --bloc lane"),
+        (["ports", "lane"], "unrecognized arguments: lane (`recnmp rtl ports --help` tells more)"),
+        (["verifi"], "argument WHAT: invalid choice: 'verifi'"),
         ([], "the following arguments are required: WHAT"),
     ],
 )
@@ -75,6 +92,11 @@ def test_what_is_wrong_is_one_line_and_exit_code_2(
     assert err.startswith(f"recnmp: error: {error}")
     assert err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("word", "meant"), [("verifi", "verify"), ("Export", "export")])
+def test_the_nearest_sub_verb_is_told(capsys: pytest.CaptureFixture[str], word: str, meant: str) -> None:
+    assert f"; did you mean {meant!r}?" in said(capsys, word)[2]
 
 
 def test_ports_are_those_of_the_declarations(capsys: pytest.CaptureFixture[str]) -> None:

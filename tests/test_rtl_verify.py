@@ -100,6 +100,15 @@ def test_a_fault(toys: None, capsys: pytest.CaptureFixture[str], monkeypatch: py
     [
         (["--block", "lone"], "no block 'lone'; did you mean 'lane'?"),
         (["--block", "qqq"], "no block 'qqq'; there are: fp_add, fp_mul, widen, dequantise, lane"),
+        (["--block", "LANE"], "no block 'LANE'; did you mean 'lane'?"),
+        (["--fault", "Lane_Hazard_Short"], "did you mean 'lane_hazard_short'?"),
+        (
+            ["--clocks", "1e6"],
+            "argument --clocks: '1e6' is not a whole number like 5000, 5_000, 200k, 1M or 2G",
+        ),
+        (["--clocks", "\u0661\u0662"], "is not a whole number"),
+        (["--clocks", " 5"], "argument --clocks: ' 5' is not a whole number"),
+        (["--clocks", "1 k"], "argument --clocks: '1 k' is not a whole number"),
         (["--clocks", "0"], "argument --clocks: '0' is below 1"),
         (["--clocks", "many"], "argument --clocks: 'many' is not a whole number"),
         (["--seed", "-1"], "argument --seed: '-1' is below 0"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from recnmp.rtl.lockstep.fp_stimulus import halves, operand_pairs, quantised, two_operands
+from recnmp.rtl.lockstep.fp_stimulus import SPECIAL_HALVES, halves, operand_pairs, quantised, two_operands
 from recnmp.rtl.lockstep.lane_stimulus import lane_inputs
 from recnmp.rtl.lockstep.words import Words
 
@@ -118,8 +118,8 @@ def test_a_lane_is_driven_to_its_corners() -> None:
     assert np.bincount(inputs["dtype"][taken].astype(int)).min() > CLOCKS // 20
     # one clock in so many, at least
     often = {
-        "hazard": (waiting == 1, 5),
-        "offered, not taken": ((ready == 0) & (inputs["valid"] == 1), 5),
+        "hazard": (waiting == 1, 6),
+        "offered, not taken": ((ready == 0) & (inputs["valid"] == 1), 7),
         "idle": (busy == 0, 20),
         "begins idle": ((busy[1:] == 0) & (busy[:-1] == 1), 1000),
         "first": (taken & (inputs["first"] == 1), 20),
@@ -134,6 +134,27 @@ def test_a_lane_is_driven_to_its_corners() -> None:
     # the register holds one for one clock and for two
     runs = np.diff(np.flatnonzero(np.diff(np.concatenate([[0], waiting, [0]]).astype(int))))[::2]
     assert set(runs.tolist()) == {1, 2}
+
+
+def test_special_halves_are_seen_in_a_sum_of_a_lane() -> None:
+    """Each begins a partial sum that is read before another operand covers it: what it is widened to is seen."""
+    rows = lane_inputs(Words(1), 0, CLOCKS)
+    inputs = dict(zip(Lane.INPUTS, rows.T, strict=True))
+    ready, _, _, total = Lane().run(rows).T
+    place = inputs["tag"] * np.uint64(8) + inputs["group"]
+    asked = inputs["read_tag"] * np.uint64(8) + inputs["read_group"]
+    offered = (inputs["valid"] & ready & inputs["first"]) == 1
+    plain = offered & (inputs["dtype"] == 1) & (inputs["weighted"] == 0)
+    half = inputs["element"] & np.uint64(0xFFFF)
+    at = np.flatnonzero(plain[:-17] & (asked[16:-1] == place[:-17]) & (inputs["read"][16:-1] == 1))
+    at = at[[not np.any(ready[clock : clock + 3] == 0) for clock in at]]
+    counts = {int(special): int(np.sum(half[at] == special)) for special in SPECIAL_HALVES}
+    assert min(counts.values()) >= 5, counts
+    with np.errstate(all="ignore"):
+        wide = half.astype(np.uint16).view(np.float16).astype(np.float32)
+    seen, expected = singles(total[at + 17]), wide[at]
+    same = (seen == expected) | (np.isnan(seen) & np.isnan(expected))
+    assert np.mean(same) > 0.9, "most are read before another operand comes"
 
 
 def test_words() -> None:

@@ -92,3 +92,36 @@ def test_ctrl_c_during_the_imports_is_quiet() -> None:
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["rtl", "verify", "--block", "fp_add", "--fault", "fp_add_sticky_lost", "--clocks", "5k"], 1),
+        (["rtl", "verify", "--block", "widen", "--block", "fp_add", "--clocks", "5k"], 0),
+        (["validate", "dram", "CASES"], 2),
+    ],
+)
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_verdict_is_reached_though_nobody_reads_on(
+    tmp_path: Path, words: list[str], code: int, unbuffered: str
+) -> None:
+    """The reader has gone before anything is said; the exit code is the verdict all the same."""
+    cases = tmp_path / "cases"
+    cases.mkdir()
+    (cases / "broken.npz").write_text("no archive")
+    (cases / "broken.json").write_text("{}")
+    reading, writing = os.pipe()
+    os.close(reading)
+    ended = subprocess.run(
+        [*COMMAND, *(str(cases) if word == "CASES" else word for word in words)],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
+    )
+    os.close(writing)
+    assert ended.returncode == code
+    assert "Traceback" not in ended.stderr
+    assert code == 2 or ended.stderr == ""

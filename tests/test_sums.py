@@ -13,6 +13,7 @@ from naive_sums import naive_sums, tree
 from test_packets import config, workloads
 
 from recnmp import RecnmpError
+from recnmp.config.system import SystemConfig
 from recnmp.near_memory import NmpEngine, add_up
 from recnmp.placement import Placement
 from recnmp.values import FileValues, HashValues, load_values
@@ -41,8 +42,8 @@ def test_hash_values_sum_exactly(workload: Workload, seed: int, order: str) -> N
 
 
 @settings(max_examples=30, deadline=None)
-@given(workloads(), st.integers(0, 10**6), st.booleans())
-def test_any_values_sum_as_the_hardware_adds(workload: Workload, seed: int, odd: bool) -> None:
+@given(workloads(), st.integers(0, 10**6), st.booleans(), st.sampled_from([0, 256, 65536]))
+def test_any_values_sum_as_the_hardware_adds(workload: Workload, seed: int, odd: bool, cache: int) -> None:
     """Bit for bit against one float32 operation after another, in the order of operands that the kernel logs."""
     rng = np.random.default_rng(seed)
     arrays = []
@@ -54,7 +55,8 @@ def test_any_values_sum_as_the_hardware_adds(workload: Workload, seed: int, odd:
             else rng.standard_normal(shape) * 10.0 ** rng.integers(-20, 20, shape)
         )
         arrays.append(array.astype(np.float32))
-    system = config("skylake")
+    words = config("skylake").model_dump()
+    system = SystemConfig.model_validate(words | {"nmp": words["nmp"] | {"rank_cache_bytes": cache}})
     engine = NmpEngine(
         system,
         workload.tables,

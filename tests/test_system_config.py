@@ -21,7 +21,8 @@ from recnmp.config.load import (
     to_toml,
 )
 from recnmp.config.order import PARTS, parse_order
-from recnmp.config.system import Nmp, SystemConfig
+from recnmp.config.system import SystemConfig
+from recnmp.config.units import Nmp
 from recnmp.errors import RecnmpError
 
 
@@ -40,9 +41,13 @@ def test_defaults_are_the_system_of_the_paper() -> None:
 
 
 def test_presets_are_equal_in_all_that_they_share() -> None:
-    assert preset_names() == ["host", "host-llc", "recnmp-base"]
+    assert preset_names() == ["host", "host-llc", "recnmp-base", "recnmp-cache"]
     assert load_system("host-llc").baseline() == load_system("host")
     assert load_system("recnmp-base").as_host() == load_system("host")
+    cache = load_system("recnmp-cache")
+    assert cache.as_host() == load_system("host")
+    none = {**cache.units.model_dump(), "rank_cache_bytes": 0}
+    assert none == load_system("recnmp-base").units.model_dump()
 
 
 @pytest.mark.parametrize(
@@ -69,6 +74,14 @@ def test_presets_are_equal_in_all_that_they_share() -> None:
         ("memory.dimms=5", "10 ranks: the address of an NMP instruction names at most 8"),
         ("energy.io_pj_per_bit=inf", "finite"),
         ("run.mode=open", "'closed' or 'stream'"),
+        (
+            "nmp.rank_cache_bytes=1000",
+            "no multiple of 256, the bytes of a set of 4 lines (nmp.rank_cache_ways)",
+        ),
+        ("nmp.rank_cache_bytes=1G", "less than or equal to 67108864"),
+        ("nmp.rank_cache_ways=17", "less than or equal to 16"),
+        ("nmp.rank_cache_policy=mru", "'lru', 'fifo', 'random' or 'tree-plru'"),
+        ("nmp.rank_cache_flush=always", "'never' or 'batch'"),
     ],
 )
 def test_bad_settings_are_refused(words: str, complaint: str) -> None:
@@ -244,9 +257,10 @@ def test_toml_round_trip(
     assert build([system_layer(str(file))]) == config
 
 
-def test_an_adder_slower_than_bursts_come_is_refused() -> None:
-    with pytest.raises(RecnmpError, match=r"nmp\.accumulate = 5: at most nCCDS = 4"):
-        SystemConfig.model_validate({"nmp": {"accumulate": 5}})
+def test_a_flush_a_batch_needs_batches_that_end() -> None:
+    words = {"nmp": {"rank_cache_bytes": 8192, "rank_cache_flush": "batch"}, "run": {"mode": "stream"}}
+    with pytest.raises(RecnmpError, match=r"nmp\.rank_cache_flush = 'batch': only with run\.mode = 'closed'"):
+        SystemConfig.model_validate(words)
 
 
 @pytest.mark.parametrize("value", ["1e10", "-1.0", "inf", "nan"])

@@ -57,10 +57,10 @@ def test_a_wrong_vector_is_found_and_named(tmp_path: Path, clock: int, port: int
     export(tmp_path / "toy.v", simulated(TOY, 30, 1, addresses=9), "by a test")
     lines = (tmp_path / "toy.vec").read_text().splitlines()
     row = next(number for number, line in enumerate(lines) if not line.startswith("//")) + clock
-    columns = lines[row].split("_")
+    columns = lines[row].split("_")[1:]  # after the digit that says: a clock
     right = columns[port]
     columns[port] = f"{int(right, 16) ^ 1:0{len(right)}x}"
-    lines[row] = "_".join(columns)
+    lines[row] = "_".join(["1", *columns])
     (tmp_path / "toy.vec").write_text("\n".join(lines) + "\n")
     said = replay(tmp_path, "toy")
     assert said.returncode != 0

@@ -135,3 +135,97 @@ def test_a_block_verilated_equals_its_kernel(tmp_path: Path, block: str) -> None
     said = run(tmp_path, command)
     assert said.returncode == 0, said.stdout + said.stderr
     assert f"equal in each of {len(vectors.inputs)} clocks" in said.stdout
+
+
+def _without_vectors(folder: Path, change: str) -> None:
+    """widen, which has no register and no X of its own, with vectors that are not those of its testbench."""
+    export(folder / "widen.v", record(PAIRS["widen"], 40, 3), "by a test")
+    vectors = folder / "widen.vec"
+    lines = vectors.read_text().splitlines(keepends=True)
+    vectors.write_text("")
+    if change == "missing":
+        vectors.unlink()
+    elif change == "short":
+        vectors.write_text("".join([*lines[:-2], lines[-1]]))
+    elif change == "cut":
+        vectors.write_text("".join(lines[:-1]))
+    elif change == "other":
+        vectors.write_text("".join(line if "//" in line else line[2:] for line in lines))
+
+
+@pytest.mark.parametrize("change", ["missing", "empty", "short", "cut", "other"])
+def test_a_testbench_without_its_vectors_does_not_pass(tmp_path: Path, change: str) -> None:
+    _without_vectors(tmp_path, change)
+    said = replay(tmp_path, "widen")
+    assert said.returncode != 0
+    assert "PASS" not in said.stdout
+    assert "no vectors in widen.vec" in said.stdout
+    assert "first difference" not in said.stdout
+
+
+def test_more_vectors_than_clocks_do_not_pass(tmp_path: Path) -> None:
+    export(tmp_path / "widen.v", record(PAIRS["widen"], 40, 3), "by a test")
+    lines = (tmp_path / "widen.vec").read_text().splitlines(keepends=True)
+    (tmp_path / "widen.vec").write_text("".join([*lines[:-1], *lines[-2:]]))
+    said = replay(tmp_path, "widen")
+    assert said.returncode != 0
+    assert "PASS" not in said.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("change", ["missing", "empty", "short", "cut", "other"])
+def test_a_verilated_testbench_without_its_vectors_does_not_pass(tmp_path: Path, change: str) -> None:
+    """Verilator knows two states: what was not read is no X there."""
+    need("verilator", "g++", "make")
+    _without_vectors(tmp_path, change)
+    text = (tmp_path / "widen_tb.v").read_text()
+    command = next(line for line in text.splitlines() if "verilator" in line).removeprefix(" * ").strip()
+    said = run(tmp_path, command)
+    assert said.returncode != 0
+    assert "PASS" not in said.stdout
+    assert "no vectors in" in said.stdout
+
+
+@pytest.mark.parametrize("block", ["fp_add", "fp_mul"])
+def test_vectors_of_a_unit_begin_with_special_values(block: str) -> None:
+    """Infinities, NaNs, zeros, subnormals and the greatest numbers of both signs, each with each."""
+    vectors = record(PAIRS[block], 1, 3)
+    pairs = set(map(tuple, vectors.inputs.tolist()))
+    magnitudes = (
+        0x00000000,
+        0x00000001,
+        0x007FFFFF,
+        0x00800000,
+        0x7F7FFFFF,
+        0x7F800000,
+        0x7F800001,
+        0x7FC00000,
+    )
+    special = [sign | magnitude for sign in (0, 1 << 31) for magnitude in magnitudes]
+    assert {(a, b) for a in special for b in special} <= pairs
+
+
+def test_vectors_of_a_lane_show_special_values_in_its_sum() -> None:
+    total = record(PAIRS["lane"], 1, 3).outputs[:, 3]
+    assert {0x7F800000, 0xFF800000, 0x7FC00000, 0x7F7FFFFF, 0x00000001} <= set(total.tolist())
+
+
+def test_the_registers_of_a_lane_stand_under_their_clocks() -> None:
+    """Names count the clocks since the operand register, which inputs reach in one: neither loop moves them."""
+    clock = netlist(BLOCKS["lane"].circuit(), [port.name for port in BLOCKS["lane"].outputs]).clock
+    for name in (
+        "number_0",
+        "scale_0",
+        "place_0",
+        "place_7",
+        "place_13",
+        "first_10",
+        "forward_11",
+        "stored_11",
+    ):
+        assert clock[f"lane/{name}"] == int(name.split("_")[1]) + 1, name
+    assert clock["lane/scale_mul/product"] == 1 + 4
+    assert clock["lane/bias_add/sum"] == 1 + 4 + 3
+    assert clock["lane/weight_mul/product"] == 12
+    assert (clock["lane/sum_add/big_1"], clock["lane/sum_add/total_2"]) == (13, 14)
+    assert clock["lane/sums"] == clock["lane/sum_14"] == 15

@@ -2,25 +2,26 @@
 
 Each verb is a module of this package with `HELP: str`, `add_arguments(parser)` and `run(args) -> int`.
 A sub-verb may set its own `run` with `set_defaults`. Whatever a user can do wrong ends as one line on
-standard error and exit code 2; `--debug`, anywhere on the line, adds the traceback.
+standard error and exit code 2; `--debug`, anywhere on the line, adds the traceback. Any other exception is a
+fault of recnmp: its traceback, one line that says so, and exit code 70 (EX_SOFTWARE of sysexits.h).
 """
 
 from __future__ import annotations
 
 import argparse
-import difflib
 import importlib
+import re
 import signal
 import sys
 import threading
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import NoReturn
 
 from .. import __version__
-from ..errors import RecnmpError
+from ..errors import RecnmpError, hint
 from .streams import OUTPUT, checked_output, let_go, say
 
 # verb -> one line for the overview (the module is not imported for it)
@@ -31,7 +32,7 @@ VERBS = {
     "rtl": "the blocks as hardware: verify against the kernels, export as Verilog, list ports",
     "validate": "replay recorded DRAM command traces and compare clock by clock",
 }
-DONE, DIFFERENCE, BAD_INPUT, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
+DONE, DIFFERENCE, BAD_INPUT, OWN_FAULT, INTERRUPTED, TERMINATED = 0, 1, 2, 70, 130, 143
 
 
 class Parser(argparse.ArgumentParser):
@@ -41,7 +42,17 @@ class Parser(argparse.ArgumentParser):
     must not become ambiguous when an option is added.
     """
 
+    def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]  # argparse's own
+        """Words that nobody knows are told by the sub-verb that they stand behind, whose help is the right one."""
+        namespace, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return namespace, unknown
+
     def error(self, message: str) -> NoReturn:
+        if found := re.search(r"invalid choice: '(.*)' \(choose from (.*)\)$", message):
+            meant = hint(found[1], re.findall(r"[\w.-]+", found[2]))
+            message += f"; {meant}" if meant.startswith("did") else ""
         raise RecnmpError(f"{message} (`{self.prog} --help` tells more)")
 
 
@@ -65,9 +76,7 @@ def _parse(words: Sequence[str], debug: bool) -> argparse.Namespace:
         args.run = getattr(args, "run", module.run)
         return args
     if words and not words[0].startswith("-"):
-        near = difflib.get_close_matches(words[0], VERBS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else "there are: " + ", ".join(VERBS)
-        raise RecnmpError(f"no verb {words[0]!r}; {hint}")
+        raise RecnmpError(f"no verb {words[0]!r}; {hint(words[0], VERBS)}")
     parser = Parser(
         prog="recnmp",
         usage="recnmp VERB ...",
@@ -83,7 +92,8 @@ def _parse(words: Sequence[str], debug: bool) -> argparse.Namespace:
 
 def _say(text: str, debug: bool) -> None:
     if debug:
-        traceback.print_exc()
+        with suppress(OSError):
+            traceback.print_exc()
     say(f"recnmp: {text}")
 
 
@@ -111,7 +121,8 @@ def _orderly_end() -> Iterator[None]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line.
 
-    Exit codes: 0 done, 1 a difference found, 2 bad input, 130 interrupted, 143 terminated.
+    Exit codes: 0 done, 1 a difference found, 2 bad input, 70 a fault of recnmp itself (with its traceback),
+    130 interrupted, 143 terminated.
     """
     given = list(sys.argv[1:] if argv is None else argv)
     words = [word for word in given if word != "--debug"]
@@ -136,6 +147,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         if error.filename == OUTPUT:
             let_go(sys.stdout)
         return BAD_INPUT
+    except Exception as error:
+        # 1 would be read as a difference found
+        _say(f"this is a fault of recnmp, please report it: {type(error).__name__}: {error}", debug=True)
+        return OWN_FAULT
     except _Terminated:
         _say("terminated, nothing was left half written", debug)
         return TERMINATED

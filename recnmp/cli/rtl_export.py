@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from .. import __version__
+from ..errors import RecnmpError
 from .trace_words import whole
 
 
@@ -18,7 +19,11 @@ def add_export_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--block", required=True, metavar="NAME", help="one of `recnmp rtl list`")
     parser.add_argument("-o", "--out", required=True, metavar="FILE.v", help="Verilog file to write")
     parser.add_argument(
-        "--clocks", type=whole(1), default=2000, metavar="N", help="random clocks to record (%(default)s)"
+        "--clocks",
+        type=whole(1),
+        default=2000,
+        metavar="N",
+        help="random clocks to record, like 5000 or 200k (%(default)s)",
     )
     parser.add_argument("--seed", type=whole(0), default=1, help="of the random clocks (%(default)s)")
 
@@ -31,13 +36,15 @@ def _export(args: argparse.Namespace) -> int:
     from ..rtl.lockstep.pair import PAIRS
 
     hardware = block_named(args.block)
+    if not args.out:
+        raise RecnmpError("-o: give the name of the file to write, like fp_add.v")
     names_of(args.out)
     vectors = record(PAIRS[hardware.name], args.clocks, args.seed)
     command = f"recnmp rtl export --block {hardware.name} -o FILE.v --clocks {args.clocks} --seed {args.seed}"
     paths = export(args.out, vectors, f"Written by recnmp {__version__}: {command}")
     shown = ", ".join(str(path) for path in paths)
     print(f"{shown}: {len(vectors.inputs):,} clocks of vectors")
-    print(f"replay: {replay_command(paths[0].stem)}")
+    print(f"replay: {replay_command(paths[0].stem, paths[0].parent)}")
     return 0
 
 

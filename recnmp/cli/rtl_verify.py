@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -11,7 +10,8 @@ from contextlib import contextmanager
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
-from ..errors import RecnmpError
+from ..errors import RecnmpError, hint
+from .streams import go_on_unread
 from .trace_words import whole
 
 if TYPE_CHECKING:
@@ -32,7 +32,11 @@ def add_verify_arguments(parser: argparse.ArgumentParser) -> None:
         "--block", action="append", metavar="NAME", dest="blocks", help="only this one; may be repeated (all)"
     )
     parser.add_argument(
-        "--clocks", type=whole(1), default=1_000_000, metavar="N", help="of each block, like 1M (%(default)s)"
+        "--clocks",
+        type=whole(1),
+        default=1_000_000,
+        metavar="N",
+        help="of each block: a whole number like 5000, 200k, 1M or 2G (%(default)s)",
     )
     parser.add_argument("--seed", type=whole(0), default=1, help="of the random inputs (%(default)s)")
     parser.add_argument(
@@ -46,6 +50,7 @@ def run(args: argparse.Namespace) -> int:
     from ..rtl.lockstep.pair import PAIRS
     from ..rtl.lockstep.verify import Bench
 
+    go_on_unread()
     if args.fault is not None:
         return _run_fault(args)
     blocks = [block_named(name) for name in dict.fromkeys(args.blocks or BLOCKS)]
@@ -62,9 +67,7 @@ def _run_fault(args: argparse.Namespace) -> int:
     from ..rtl.lockstep.verify import Bench
 
     if args.fault not in FAULTS:
-        near = difflib.get_close_matches(args.fault, FAULTS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else "there are: " + ", ".join(FAULTS)
-        raise RecnmpError(f"no fault {args.fault!r}; {hint}")
+        raise RecnmpError(f"no fault {args.fault!r}; {hint(args.fault, FAULTS)}")
     fault = FAULTS[args.fault]
     for name in args.blocks or [fault.block]:
         if block_named(name).name != fault.block:

@@ -15,12 +15,19 @@ OUTPUT = "standard output"
 
 
 class _NamedOutput(io.FileIO):
-    """Descriptor 1, whose errors say what could not be written, as those of files do."""
+    """Descriptor 1, whose errors say what could not be written, as those of files do.
+
+    `unread`: a reader that has gone is no error, and nothing more is written.
+    """
+
+    unread = False
 
     def write(self, data: Any, /) -> int:
         try:
             return super().write(data)
         except OSError as error:
+            if self.unread and isinstance(error, BrokenPipeError):
+                return memoryview(data).nbytes
             error.filename = OUTPUT
             raise
 
@@ -55,6 +62,13 @@ def checked_output() -> Iterator[None]:
         sys.stdout.flush()
         raise
     sys.stdout.flush()
+
+
+def go_on_unread() -> None:
+    """For a verb whose result is its exit code: it goes on to its verdict where a reader (head, less) has gone."""
+    raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
+    if isinstance(raw, _NamedOutput):
+        raw.unread = True
 
 
 def let_go(stream: TextIO | None) -> None:

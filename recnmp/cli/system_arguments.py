@@ -73,6 +73,10 @@ def chosen_systems(
     baseline_of = _baselines(baseline, overlays, settings)
     if not any(system.kind == "nmp" for system in systems):
         _refuse(settings, "nmp.", "no system of this run has near-memory units")
+    if not any(system.nmp is not None and system.nmp.rank_cache_bytes for system in systems):
+        _refuse(
+            settings, "nmp.rank_cache_", "no system of this run has a RankCache (nmp.rank_cache_bytes = 0)"
+        )
     if not any(host.has_llc for host in (*systems, *map(baseline_of, systems))):
         _refuse(settings, "host.llc_", "no host of this run has a last-level cache (host.llc_bytes = 0)")
     return systems, baseline_of
@@ -81,7 +85,8 @@ def chosen_systems(
 def _refuse(settings: Sequence[Setting], keys: str, reason: str) -> None:
     """Refuse settings that would change nothing."""
     for setting in settings:
-        if ".".join(setting.path).startswith(keys) and setting.path[-1] != "llc_bytes":
+        key = ".".join(setting.path)
+        if key.startswith(keys) and key != f"{keys}bytes":
             raise RecnmpError(f"{setting.source}: {reason}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -14,15 +15,20 @@ if TYPE_CHECKING:
     from ..workload import Workload
 
 
+# of int() neither blanks nor the digits of other scripts; so many digits that it never takes long
+_WHOLE = re.compile(r"([+-]?[0-9](?:_?[0-9]){0,99})([kMG]?)")
+
+
 def whole(lowest: int) -> Callable[[str], int]:
     """A parser of whole numbers, `_` and the suffixes k, M and G allowed, from `lowest` on."""
 
     def parse(text: str) -> int:
-        factor = {"k": 1000, "M": 1000_000, "G": 1000_000_000}.get(text[-1:], 1)
-        try:
-            number = int(text[:-1] if factor > 1 else text) * factor
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+        found = _WHOLE.fullmatch(text)
+        if found is None:
+            raise argparse.ArgumentTypeError(
+                f"{text!r} is not a whole number like 5000, 5_000, 200k, 1M or 2G"
+            )
+        number = int(found[1]) * {"": 1, "k": 1000, "M": 1000_000, "G": 1000_000_000}[found[2]]
         if number < lowest:
             raise argparse.ArgumentTypeError(f"{text!r} is below {lowest}")
         if number >= 1 << 63:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from ..errors import RecnmpError
 from ..validate import case_names, load_case, validate_case
+from .streams import go_on_unread, say
 
 HELP = "Replay recorded DRAM command traces and compare clock by clock."
 
@@ -27,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """One line a case, the first difference below it; 2 if any cannot be read, else 1 if any differs."""
+    go_on_unread()
     names = case_names(args.folder)
     different = unreadable = 0
     for name in names:
@@ -35,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
         except RecnmpError as error:
             if args.debug:
                 raise
-            print(f"recnmp: error: {error}", file=sys.stderr, flush=True)
+            say(f"recnmp: error: {error}")
             unreadable += 1
             continue
         outcome = validate_case(case)

@@ -19,8 +19,10 @@ from pydantic_core import ErrorDetails
 
 from ..errors import RecnmpError
 from .dram import nearest
-from .system import NONE, Dram, EnergyTable, Host, Memory, Nmp, PlacementRules, Refresh, Run, SystemConfig
+from .section import NONE
+from .system import Dram, EnergyTable, Host, Memory, PlacementRules, Refresh, Run, SystemConfig
 from .toml import clipped, toml_values
+from .units import Nmp
 
 SECTIONS: dict[str, type[BaseModel]] = {
     "dram": Dram,

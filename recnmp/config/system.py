@@ -8,16 +8,17 @@ Clocks are always DRAM command clocks (tCK, design D1).
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from ..errors import RecnmpError
 from .cache import LINE_BYTES, MOST_BYTES, MOST_WAYS, Bytes, CachePolicy, check_cache
 from .dram import ChannelConfig, Organisation, Timing, nearest, organisation_preset, timing_preset
 from .order import check_mapping
+from .section import NONE, OrNone, Section, field_of
+from .units import Nmp
 
-TAGS = 16  # partial sums of a rank-NMP: PsumTag has 4 bits ([R] RecNMP paper)
 PAGE_BYTES = 4096
 BURST_BYTES = LINE_BYTES
 HOST = "host"  # the baseline
@@ -25,44 +26,22 @@ HOST = "host"  # the baseline
 ADDRESS_LIMITS = {"ranks": 8, "bank groups": 4, "banks a group": 4, "rows": 1 << 18, "bursts a row": 128}
 
 
-NONE = "none"  # how files and --set say that an optional number is not there: TOML has no null
-
-
-def _none(value: Any) -> Any:
-    return None if value == NONE else value
-
-
-OrNone = Annotated[int | None, BeforeValidator(_none)]
 _NAME = re.compile(
     r"[A-Za-z0-9._+-]{1,40}"
 )  # of a system: what tables, figures and --set can show and tell apart
 
 
-class Section(BaseModel):
-    """A part of the configuration: unknown keys are errors, values are never converted or changed."""
-
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-def _field(
-    default: Any, description: str, unit: str, source: str, ge: float | None = None, le: float | None = None
-) -> Any:
-    return Field(
-        default, description=description, ge=ge, le=le, json_schema_extra={"unit": unit, "source": source}
-    )
-
-
 class Dram(Section):
     """The DRAM devices: a speed bin, an organisation, and single timings that replace those of the bin."""
 
-    timing: str = _field(
+    timing: str = field_of(
         "DDR4_2400R", "speed bin", "name", "DDR4-2400 [P/R] RecNMP paper; its bin as in docs/dram.md"
     )
-    organisation: str = _field("DDR4_8Gb_x8", "device density and width", "name", "[P/R] RecNMP paper")
-    rule_set: Literal["jedec", "ramulator-2.1"] = _field(
+    organisation: str = field_of("DDR4_8Gb_x8", "device density and width", "name", "[P/R] RecNMP paper")
+    rule_set: Literal["jedec", "ramulator-2.1"] = field_of(
         "jedec", "timing rules; they differ in RD to WR of another rank", "name", "deviation D-1"
     )
-    overrides: dict[str, int] = _field(
+    overrides: dict[str, int] = field_of(
         {}, "timings that replace those of the speed bin, such as nFAW = 30", "clocks", "user"
     )
 
@@ -105,9 +84,9 @@ class Dram(Section):
 class Memory(Section):
     """Geometry: all ranks of a channel are numbered through, rank = DIMM * ranks_per_dimm + rank in DIMM."""
 
-    channels: int = _field(1, "independent channels", "channels", "[P] RecNMP paper", 1, 64)
-    dimms: int = _field(4, "DIMMs of a channel", "DIMMs", "[P] RecNMP paper", 1, 64)
-    ranks_per_dimm: int = _field(2, "ranks of a DIMM", "ranks", "[P] RecNMP paper", 1, 64)
+    channels: int = field_of(1, "independent channels", "channels", "[P] RecNMP paper", 1, 64)
+    dimms: int = field_of(4, "DIMMs of a channel", "DIMMs", "[P] RecNMP paper", 1, 64)
+    ranks_per_dimm: int = field_of(2, "ranks of a DIMM", "ranks", "[P] RecNMP paper", 1, 64)
 
     @property
     def ranks(self) -> int:
@@ -118,20 +97,20 @@ class Memory(Section):
 class PlacementRules(Section):
     """How table rows become places in DRAM (docs/placement.md)."""
 
-    mapping: str = _field(
+    mapping: str = field_of(
         "skylake",
         "physical address to DRAM address: skylake, or an order such as RoBaRaCoCh",
         "name",
         "[P/R] RecNMP paper",
     )
-    pages: Literal["sequential", "random", "coloured"] = _field(
+    pages: Literal["sequential", "random", "coloured"] = field_of(
         "random",
         "physical 4 KiB page of a logical one; coloured binds a table to a rank",
         "name",
         "[R] RecNMP paper",
     )
-    seed: int = _field(1, "seed of the random pages", "-", "user", 0, (1 << 63) - 1)
-    stride: Literal["packed", "aligned"] = _field(
+    seed: int = field_of(1, "seed of the random pages", "-", "user", 0, (1 << 63) - 1)
+    stride: Literal["packed", "aligned"] = field_of(
         "packed", "distance of rows: their bytes, or rounded up to 64", "name", "design D7"
     )
 
@@ -144,16 +123,18 @@ class PlacementRules(Section):
 class Host(Section):
     """The host's memory controller and its source of reads."""
 
-    read_queue: int = _field(32, "read queue of a channel", "entries", "[P/R] RecNMP paper", 1, 4096)
-    write_queue: int = _field(32, "write queue of a channel", "entries", "[P/R] RecNMP paper", 1, 4096)
-    outstanding: OrNone = _field(
+    read_queue: int = field_of(32, "read queue of a channel", "entries", "[P/R] RecNMP paper", 1, 4096)
+    write_queue: int = field_of(32, "write queue of a channel", "entries", "[P/R] RecNMP paper", 1, 4096)
+    outstanding: OrNone = field_of(
         None, "reads in flight on a channel; none: bounded by the queue", "reads", "design D14", 1
     )
-    llc_bytes: Bytes = _field(
+    llc_bytes: Bytes = field_of(
         0, "last-level cache in front of all channels; 0: none", "bytes", "design D14", 0, MOST_BYTES
     )
-    llc_ways: int = _field(16, "lines of a set of the last-level cache", "lines", "design D14", 1, MOST_WAYS)
-    llc_policy: CachePolicy = _field(
+    llc_ways: int = field_of(
+        16, "lines of a set of the last-level cache", "lines", "design D14", 1, MOST_WAYS
+    )
+    llc_policy: CachePolicy = field_of(
         "lru", "replacement in the last-level cache: lru, fifo, random, tree-plru", "name", "design D14"
     )
 
@@ -166,66 +147,10 @@ class Host(Section):
 class Refresh(Section):
     """All-bank refresh."""
 
-    enabled: bool = _field(True, "refresh is issued", "-", "design D13")
-    stagger: int = _field(
+    enabled: bool = field_of(True, "refresh is issued", "-", "design D13")
+    stagger: int = field_of(
         0, "rank-NMP: refresh of rank r is due r * stagger clocks later", "clocks", "design D13", 0
     )
-
-
-class Nmp(Section):
-    """Near-memory units: the channel bus, the rank-NMPs and their datapath (docs/microarchitecture.md)."""
-
-    instructions_per_clock: Literal[1, 2] = _field(
-        2, "NMP instructions that cross the channel in a clock", "instructions/clock", "[R] design D2"
-    )
-    bus_turnaround: int = _field(
-        2,
-        "idle clocks of the bus between instructions and results, and between DIMMs",
-        "clocks",
-        "design D2",
-        0,
-        1024,
-    )
-    poolings_per_packet: int = _field(8, "whole poolings of a packet", "poolings", "[R] design D6", 1, TAGS)
-    packets_in_flight: OrNone = _field(
-        None,
-        "packets in flight on a channel; none: floor(16 / poolings_per_packet), and never more",
-        "packets",
-        "design D6",
-        1,
-        TAGS,
-    )
-    fifo: int = _field(64, "instruction FIFO of a rank-NMP", "instructions", "design D4", 1, 1 << 16)
-    window: int = _field(
-        16, "instructions that a rank-NMP schedules among", "instructions", "design D4", 1, 1024
-    )
-    skip_full_rank: bool = _field(
-        False, "an instruction may pass the head whose rank has no credit", "-", "design D12"
-    )
-    local_bus: Literal["none", "per_dimm"] = _field(
-        "none", "per_dimm: the ranks of a DIMM share C/A and DQ, and all rules bind", "name", "design D4"
-    )
-    dequantise_multiply: int = _field(4, "pipeline stages: scale", "clocks", "design D9", 1, 64)
-    dequantise_add: int = _field(3, "pipeline stages: bias", "clocks", "design D9", 1, 64)
-    multiply: int = _field(4, "pipeline stages: weight", "clocks", "[R] design D9", 1, 64)
-    accumulate: int = _field(
-        3, "pipeline stages: adder of the partial sums and of the tree", "clocks", "[R] design D9", 1, 64
-    )
-
-    @model_validator(mode="after")
-    def _tags_suffice(self) -> Self:
-        most = TAGS // self.poolings_per_packet
-        if self.packets_in_flight is not None and self.packets_in_flight > most:
-            raise RecnmpError(
-                f"nmp.packets_in_flight = {self.packets_in_flight}: {TAGS} tags in groups of "
-                f"{self.poolings_per_packet} poolings allow 1 to {most} (D6)"
-            )
-        return self
-
-    @property
-    def tag_groups(self) -> int:
-        """K of design D6: packets that may be in flight on a channel."""
-        return self.packets_in_flight or TAGS // self.poolings_per_packet
 
 
 _MOST_PJ = 1e9  # far above any real event, far below what sums of events could overflow
@@ -234,15 +159,17 @@ _MOST_PJ = 1e9  # far above any real event, far below what sums of events could 
 class EnergyTable(Section):
     """Energy of an event (dynamic energy only; no background, no refresh)."""
 
-    activate_pj: float = _field(2100.0, "one ACT of a rank", "pJ", "[R] RecNMP paper", 0, _MOST_PJ)
-    read_pj_per_bit: float = _field(14.0, "data read from a rank", "pJ/bit", "[R] RecNMP paper", 0, _MOST_PJ)
-    write_pj_per_bit: float = _field(
+    activate_pj: float = field_of(2100.0, "one ACT of a rank", "pJ", "[R] RecNMP paper", 0, _MOST_PJ)
+    read_pj_per_bit: float = field_of(
+        14.0, "data read from a rank", "pJ/bit", "[R] RecNMP paper", 0, _MOST_PJ
+    )
+    write_pj_per_bit: float = field_of(
         14.0, "data written to a rank", "pJ/bit", "[R] RecNMP paper", 0, _MOST_PJ
     )
-    io_pj_per_bit: float = _field(
+    io_pj_per_bit: float = field_of(
         22.0, "a bit that crosses the channel", "pJ/bit", "[R] RecNMP paper", 0, _MOST_PJ
     )
-    buffer_io_pj_per_bit: float = _field(
+    buffer_io_pj_per_bit: float = field_of(
         0.0,
         "a bit from a DRAM device to the DIMM's buffer chip, near memory",
         "pJ/bit",
@@ -250,28 +177,28 @@ class EnergyTable(Section):
         0,
         _MOST_PJ,
     )
-    rank_cache_pj: float = _field(
+    rank_cache_pj: float = field_of(
         50.0, "one probe or fill of a RankCache", "pJ", "[R] RecNMP paper", 0, _MOST_PJ
     )
-    fp_add_pj: float = _field(7.89, "one FP32 addition", "pJ", "[R] RecNMP paper", 0, _MOST_PJ)
-    fp_mul_pj: float = _field(25.2, "one FP32 multiplication", "pJ", "[R] RecNMP paper", 0, _MOST_PJ)
-    command_io: bool = _field(
+    fp_add_pj: float = field_of(7.89, "one FP32 addition", "pJ", "[R] RecNMP paper", 0, _MOST_PJ)
+    fp_mul_pj: float = field_of(25.2, "one FP32 multiplication", "pJ", "[R] RecNMP paper", 0, _MOST_PJ)
+    command_io: bool = field_of(
         True,
         "commands and instructions that cross the channel are charged, on both sides",
         "-",
         "docs/measures.md",
     )
-    instruction_bits: int = _field(79, "an NMP instruction", "bits", "[R] RecNMP paper", 1, 1024)
-    offset_instruction_bits: int = _field(
+    instruction_bits: int = field_of(79, "an NMP instruction", "bits", "[R] RecNMP paper", 1, 1024)
+    offset_instruction_bits: int = field_of(
         83, "an NMP instruction with ByteOffset (stride no multiple of 64)", "bits", "design D8", 1, 1024
     )
-    host_command_bits: int = _field(24, "a DDR command of the host", "bits", "docs/measures.md", 1, 1024)
+    host_command_bits: int = field_of(24, "a DDR command of the host", "bits", "docs/measures.md", 1, 1024)
 
 
 class Run(Section):
     """How batches follow each other."""
 
-    mode: Literal["closed", "stream"] = _field(
+    mode: Literal["closed", "stream"] = field_of(
         "closed",
         "closed: a batch is offered when the one before has ended; stream: back to back",
         "name",
@@ -288,8 +215,10 @@ class SystemConfig(Section):
             recnmp.config.load turn it into a RecnmpError of one line that names the file and the key.
     """
 
-    name: str = _field("recnmp-base", "name of the system in tables and results", "name", "user")
-    kind: Literal["host", "nmp"] = _field("nmp", "host baseline or near-memory processing", "name", "design")
+    name: str = field_of("recnmp-base", "name of the system in tables and results", "name", "user")
+    kind: Literal["host", "nmp"] = field_of(
+        "nmp", "host baseline or near-memory processing", "name", "design"
+    )
     dram: Dram = Field(default_factory=Dram)
     memory: Memory = Field(default_factory=Memory)
     placement: PlacementRules = Field(default_factory=PlacementRules)
@@ -333,10 +262,13 @@ class SystemConfig(Section):
             raise RecnmpError(
                 f"memory.channels = {self.memory.channels}: near-memory systems have one channel for now"
             )
-        if self.units.accumulate > self.dram.timings().nCCDS:
+        if (
+            self.units.rank_cache_bytes
+            and self.units.rank_cache_flush == "batch"
+            and self.run.mode == "stream"
+        ):
             raise RecnmpError(
-                f"nmp.accumulate = {self.units.accumulate}: at most nCCDS = {self.dram.timings().nCCDS} for now, "
-                "so that no burst waits for the adder (D9)"
+                "nmp.rank_cache_flush = 'batch': only with run.mode = 'closed', in a stream batches overlap (D15)"
             )
         devices = self.dram.devices()
         counts = (self.memory.ranks, devices.bankgroups, devices.banks, devices.rows, devices.bursts_per_row)

@@ -19,6 +19,7 @@ cdef enum Policy:  # in the order of POLICIES
 cdef class CacheSets:
     cdef readonly int64_t sets
     cdef readonly int ways
+    cdef int64_t mask            # sets - 1 if they are a power of two, else -1
     cdef int policy
     cdef int64_t[::1] lines      # [set * ways + way]: the whole line number
     cdef uint8_t[::1] ages       # [set * ways + way], lru and fifo: 0 is the youngest of its set
@@ -29,7 +30,7 @@ cdef class CacheSets:
 
 cdef inline int64_t set_of(CacheSets c, int64_t line) noexcept nogil:
     """The set of a line, by its remainder: any number of sets."""
-    return line % c.sets
+    return line & c.mask if c.mask >= 0 else line % c.sets
 
 
 cdef inline int probe(CacheSets c, int64_t place, int64_t line) noexcept nogil:

@@ -52,6 +52,7 @@ cdef class CacheSets:
         if self.policy == TREE_PLRU and ways & (ways - 1):
             raise ValueError(f"{ways} ways: a tree has a power of two of them")
         self.sets, self.ways = sets, ways
+        self.mask = sets - 1 if sets & (sets - 1) == 0 else -1
         self.lines = np.full(sets * ways, NO_LINE, np.int64)
         self.pending = np.zeros(sets, np.uint16)
         aged = self.policy in (LRU, FIFO)
@@ -76,6 +77,11 @@ cdef class CacheSets:
             with nogil:
                 access(self, lines, flags, first, min(first + CHUNK, count))
         return hits
+
+    def empty(self):
+        """All ways that hold a line are empty; those that await one go on, and the policy does not notice."""
+        awaits = np.asarray(self.pending)[:, None] >> np.arange(self.ways, dtype=np.uint16) & 1
+        np.asarray(self.lines)[awaits.reshape(-1) == 0] = NO_LINE
 
     # --- the verbs, checked ---
 

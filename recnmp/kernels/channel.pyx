@@ -5,13 +5,16 @@ start. `run` with skip=False steps every block on every clock; with skip=True it
 block says that something can happen. Both must give the same logs (tests/test_near_memory.py).
 """
 
+cimport cython
+
 import numpy as np
 
 from cpython.exc cimport PyErr_CheckSignals
 
-from .dimm_nmp cimport DimmNmp
-from .rank_nmp cimport RankNmp
-from .vocabulary cimport CONFIG, END, GROUPS, LOOKUP, NEVER, TAGS, Instruction, ResultBurst
+from .dimm_nmp cimport Dimm, DimmNmp
+from .rank_nmp cimport Rank, RankNmp
+from .vocabulary cimport CONFIG, GROUPS, LOOKUP, NEVER, TAGS, Instruction, ResultBurst
+from .packet_stream import check_stream
 from .vocabulary import burst_dtype, instruction_dtype, sent_dtype
 
 cdef enum:
@@ -32,6 +35,7 @@ cdef enum:
     STUCK_CLOCKS = 1 << 24  # no instruction or result in so many clocks: longer than any wait for a refresh
 
 
+@cython.final
 cdef class Channel:
     """The near-memory side of one channel.
 
@@ -103,7 +107,8 @@ cdef class Channel:
         if self.position < self.stream.shape[0]:
             left = self.stream.shape[0] - self.position
             raise ValueError(f"{left} instructions of the batch before are not sent yet")
-        self._check(stream)
+        device = self.ranks.window.device
+        check_stream(stream, self.ranks.ranks, device.bankgroups, device.banks, self.tags_per_group)
         self.stream = stream
         self.sent = np.zeros(stream.shape[0], np.uint8)
         self.position = 0
@@ -113,6 +118,8 @@ cdef class Channel:
         self.progress_clk = max(self.now, start_clk)
         self.logging = logging
         self._make_room(stream)
+        if self.ranks.cache is not None:
+            self.ranks.cache.start_batch(start_clk)
 
     def step(self):
         """One clock of the whole channel, for lockstep; returns the clock that was stepped."""
@@ -146,38 +153,17 @@ cdef class Channel:
     def reset_counts(self):
         """Counters of the channel and its blocks to zero; the machine's state stays."""
         self.counters[:] = 0
-        self.ranks.window.reset_counts()
+        self.ranks.window.entries.reset_counts()
         self.dimms.reset_counts()
-
-    def _check(self, Instruction[::1] stream):
-        """Raise ValueError unless every field is one that the machine can hold."""
-        fields = np.asarray(stream)
-        device = self.ranks.window.device
-        lookup = fields["opcode"] >= LOOKUP
-        limits = {
-            "rank": self.ranks.ranks, "bankgroup": device.bankgroups, "bank": device.banks, "tag": self.tags_per_group,
-        }
-        for name, limit in limits.items():
-            wrong = np.flatnonzero(lookup & ((fields[name] < 0) | (fields[name] >= limit)))
-            if wrong.size:
-                raise ValueError(f"instruction {wrong[0]}: {name} {fields[name][wrong[0]]} is not in 0 to {limit - 1}")
-        config, end = np.flatnonzero(fields["opcode"] == CONFIG), np.flatnonzero(fields["opcode"] == END)
-        if (
-            len(config) != len(end)
-            or np.count_nonzero(lookup) + len(config) + len(end) != len(fields)
-            or np.any(end <= config + 1)
-            or np.any(np.append(config, len(fields)) != np.insert(end + 1, 0, 0))
-            or np.any(np.diff(fields["packet"][config]) != 1)
-            or np.any(fields["packet"] != np.repeat(fields["packet"][config], end - config + 1))
-        ):
-            raise ValueError("the stream is not CONFIG, LOOKUPs (at least one), END, packet by packet")
 
     def _make_room(self, Instruction[::1] stream):
         bursts = int(np.asarray(stream)["bursts"].sum())
         packets = int(np.count_nonzero(np.asarray(stream)["opcode"] == CONFIG)) + GROUPS
         self.ranks.window.log_to(self.logging, bursts + 2 * stream.shape[0] + 64, bursts + self.ranks.in_flight())
         # a result needs a LOOKUP of its DIMM and tag; of packets sent before, all tags may still come
-        results = int(((np.asarray(stream)["dim"] + 15) // 16).sum()) + self.dimms.dimms * TAGS * 8
+        results = self.dimms.dimms * TAGS * 8
+        if self.logging:
+            results += int(((np.asarray(stream)["dim"] + 15) // 16).sum())
         self.bursts = np.zeros(results if self.logging else 0, burst_dtype)
         self.sends = np.zeros(stream.shape[0] if self.logging else 0, sent_dtype)
         self.n_bursts = 0
@@ -224,22 +210,25 @@ cdef class Channel:
 
     cdef void step_clock(self, int64_t clk, bint skip) noexcept nogil:
         """The clock's story: 1 the bus, 2 the ranks, 3 the DIMMs. Each sees what stood at the clock's start."""
-        cdef int d, i, r, g, turn
+        cdef int d, i, r, g, turn, per_dimm = self.ranks.ranks_per_dimm
+        cdef Rank* rank
+        cdef Dimm* dimm
         if not skip or self.next_clk <= clk:
             self.next_clk = self.step_bus(clk)
         for d in range(self.dimms.dimms):
+            dimm = &self.dimms.dimm[d]
+            rank = &self.ranks.rank[d * per_dimm]
             turn = self.ranks.window.turn[d]
-            for i in range(self.ranks.ranks_per_dimm):
-                r = turn + i if turn + i < self.ranks.ranks_per_dimm else turn + i - self.ranks.ranks_per_dimm
-                r += d * self.ranks.ranks_per_dimm
-                if skip and self.ranks.rank[r].next_clk > clk:
+            for i in range(per_dimm):
+                r = turn + i if turn + i < per_dimm else turn + i - per_dimm
+                if skip and rank[r].next_clk > clk:
                     continue
-                if self.ranks.step_rank(r, clk, skip):
-                    self.credits[r] += 1
+                if self.ranks.step_rank(d * per_dimm + r, clk, skip):
+                    self.credits[d * per_dimm + r] += 1
                     self.progress_clk = clk
                     self.next_clk = min(self.next_clk, clk + 1)
-                for g in range(self.groups):
-                    self.dimms.dimm[d].next_clk = min(self.dimms.dimm[d].next_clk, self.ranks.rank[r].done[g])
+                dimm.next_clk = min(dimm.next_clk, rank[r].news)
+                rank[r].news = NEVER
         for d in range(self.dimms.dimms):
             if not skip or self.dimms.dimm[d].next_clk <= clk:
                 g = self.dimms.step_dimm(d, self.packet_of, clk)

@@ -4,6 +4,8 @@ The page is docs/microarchitecture.md, section 5. What is kept here is when resu
 they are; the sums themselves follow from the order of operands (recnmp/kernels/sums.pyx).
 """
 
+cimport cython
+
 import numpy as np
 
 from .rank_nmp cimport RankNmp
@@ -18,6 +20,7 @@ DIMM_COUNTERS = ("tree_bursts", "tree_adds")
 cdef Dimm _dimm[1]
 
 
+@cython.final
 cdef class DimmNmp:
     """All DIMM-NMPs of one channel.
 

@@ -2,22 +2,28 @@
 
 from libc.stdint cimport int16_t, int32_t, int64_t
 
+from .operand_path cimport OperandPath
+from .rank_cache cimport RankCache
 from .rank_window cimport RankWindow
 from .vocabulary cimport GROUPS, Instruction
 
 cdef struct Rank:
     int64_t next_clk  # nothing can happen in this rank before
+    int64_t news  # first clock of a done bit that the DIMM does not know of, NEVER if there is none
     int32_t fifo_head, fifo_count
     int32_t valid  # a bit a tag: its partial sum has an operand
-    int32_t unfinished[GROUPS]  # LOOKUPs decoded, not all bursts read
+    int32_t unfinished[GROUPS]  # LOOKUPs decoded, not all lines taken
     int16_t dim[GROUPS]  # elements of a vector, from CONFIG
     int64_t ended[GROUPS]  # clock on which END was popped, NEVER before
-    int64_t last_in[GROUPS]  # clock on which the group's last burst entered the datapath
+    int64_t last_in[GROUPS]  # clock on which the last operand of a LOOKUP entered the pipeline
     int64_t done[GROUPS]  # first clock on which `done` is visible as set, NEVER if not known
 
 cdef class RankNmp:
     cdef readonly int ranks, ranks_per_dimm, fifo_depth, tags_per_group
     cdef readonly RankWindow window
+    cdef readonly RankCache cache  # None: there is none
+    cdef OperandPath operands
+    cdef bint cached
     cdef readonly int64_t pipeline
     cdef Rank[::1] rank
     cdef Instruction[:, ::1] fifo
@@ -26,6 +32,7 @@ cdef class RankNmp:
     cdef bint push(self, int r, Instruction* instruction, int64_t clk) noexcept nogil
     cdef bint step_rank(self, int r, int64_t clk, bint skip) noexcept nogil
     cdef void clear_done(self, int r, int group, int64_t clk) noexcept nogil
+    cdef void enter(self, int r, Instruction* instruction, int64_t clk) noexcept nogil
     cdef bint decode(self, int r, int64_t clk) noexcept nogil
     cdef int64_t decode_next(self, int r, int64_t clk) noexcept nogil
     cdef void settle(self, int r, int group) noexcept nogil

@@ -1,6 +1,7 @@
 import numpy as np
 import numpy.typing as npt
 
+from .rank_cache import RankCache
 from .rank_window import RankWindow
 
 class RankNmp:
@@ -10,6 +11,14 @@ class RankNmp:
     tags_per_group: int
     pipeline: int
     window: RankWindow
-    def __init__(self, window: RankWindow, fifo_depth: int, tags_per_group: int, pipeline: int) -> None: ...
+    cache: RankCache | None
+    def __init__(
+        self,
+        window: RankWindow,
+        fifo_depth: int,
+        tags_per_group: int,
+        pipeline: int,
+        cache: RankCache | None = None,
+    ) -> None: ...
     def step(self, r: int, clk: int, arriving: npt.NDArray[np.void], clear: int = 0) -> tuple[bool, int]: ...
     def in_flight(self) -> int: ...

@@ -1,31 +1,43 @@
-"""rank-NMP: instruction FIFO, decoder and done bits of every rank of one channel; the window is in rank_window.pyx.
+"""rank-NMP: instruction FIFO, decoder and done bits of every rank of one channel.
 
-The page is docs/microarchitecture.md, section 4. State is plain arrays by rank; `step_rank` does one clock of one
-rank and says in `next_clk` before which clock nothing can happen there. Skipping idle clocks uses that and
-nothing else, so there is one behaviour only.
+Its window and scheduler are rank_window.pyx, its RankCache rank_cache.pyx, its datapath operand_path.pyx. The page is
+docs/microarchitecture.md, section 4. State is plain arrays by rank; `step_rank` does one clock of one rank and says
+in `next_clk` before which clock nothing can happen there. Skipping idle clocks uses that and nothing else, so there is
+one behaviour only.
 """
+
+cimport cython
 
 import numpy as np
 
 from libc.stdint cimport int64_t
 
-from .rank_window cimport NONE, RankWindow, Window
+from .operand_path cimport Path
+from .rank_cache cimport RankCache
+from .rank_window cimport RankWindow, Window
 from .vocabulary cimport CONFIG, GROUPS, LOOKUP, NEVER, Instruction
 from .vocabulary import instruction_dtype
+from .window_entries cimport CACHE_BYPASSES, NONE, Entry, has_room, next_release
 
 cdef Rank _rank[1]
 
 
+@cython.final
 cdef class RankNmp:
     """All rank-NMPs of one channel.
 
     window: windows and schedulers of its ranks. fifo_depth: instructions that a FIFO holds. tags_per_group: P of D6.
-    pipeline: clocks of the datapath.
+    pipeline: clocks of the datapath. cache: of the same window, or None.
     """
 
-    def __init__(self, RankWindow window, int fifo_depth, int tags_per_group, int64_t pipeline):
+    def __init__(
+        self, RankWindow window, int fifo_depth, int tags_per_group, int64_t pipeline, RankCache cache=None,
+    ):
         cdef int r, g
         self.window = window
+        self.operands = window.operands
+        self.cache = cache
+        self.cached = cache is not None
         self.ranks = window.ranks
         self.ranks_per_dimm = window.ranks_per_dimm
         self.fifo_depth = fifo_depth
@@ -36,6 +48,7 @@ cdef class RankNmp:
         self.fifo_visible = np.zeros((self.ranks, fifo_depth), np.int64)
         for r in range(self.ranks):
             self.rank[r].next_clk = window.window[r].look
+            self.rank[r].news = NEVER
             for g in range(GROUPS):
                 self.rank[r].ended[g] = NEVER
                 self.rank[r].done[g] = NEVER
@@ -45,7 +58,7 @@ cdef class RankNmp:
         """Bursts of all LOOKUPs in FIFOs and windows, at most."""
         cdef int r, bursts = 0
         for r in range(self.ranks):
-            bursts += 8 * (self.rank[r].fifo_count + self.window.window[r].entries)
+            bursts += 8 * (self.rank[r].fifo_count + self.window.entries.places[r].entries)
         return bursts
 
     def step(self, int r, int64_t clk, Instruction[::1] arriving, int clear=0):
@@ -91,21 +104,50 @@ cdef class RankNmp:
             rank.next_clk = clk + 1
 
     cdef bint step_rank(self, int r, int64_t clk, bint skip) noexcept nogil:
-        """One clock; True if an instruction left the FIFO. Scheduler first: it sees the window as it stood."""
+        """One clock; True if an instruction left the FIFO.
+
+        Who sees what stood at the clock's start goes first: scheduler, datapath, cache, decoder.
+        """
         cdef Rank* rank = &self.rank[r]
         cdef Window* window = &self.window.window[r]
+        cdef Path* path = &self.operands.path[r]
         cdef bint popped
-        cdef int64_t decoder
+        cdef int64_t soonest
         if not skip or window.look <= clk:
             window.look = self.window.schedule(r, clk)
-            if window.finished != NONE:
-                rank.last_in[window.finished] = clk + self.window.data_delay
-                rank.unfinished[window.finished] -= 1
-                self.settle(r, window.finished)
+        if not self.operands.foreseen and (not skip or path.look <= clk):
+            self.operands.step(r, clk)
+        if self.cached and (not skip or self.cache.port[r].look <= clk):
+            self.cache.step(r, clk)
+        if path.finished != NONE:
+            rank.last_in[path.finished] = path.entered
+            rank.unfinished[path.finished] -= 1
+            self.settle(r, path.finished)
+            path.finished = NONE
         popped = self.decode(r, clk)
-        decoder = clk + 1 if popped else self.decode_next(r, clk)
-        rank.next_clk = min(window.look, decoder)
+        if popped:
+            soonest = clk + 1 if rank.fifo_count else NEVER
+        else:
+            soonest = self.decode_next(r, clk)
+        soonest = min(soonest, min(window.look, path.look))
+        if self.cached:
+            self.cache.port[r].look = self.cache.next_clk(r, clk)
+            soonest = min(soonest, self.cache.port[r].look)
+        rank.next_clk = soonest
         return popped
+
+    cdef void enter(self, int r, Instruction* instruction, int64_t clk) noexcept nogil:
+        """A LOOKUP takes a place in the window: its lines are unprobed, or wanted without a way."""
+        cdef int place = self.window.enter(r, instruction), line
+        cdef Entry* entry = &self.window.entry[r, place]
+        if self.cached and instruction.locality:
+            self.cache.enter(r, place)
+            return
+        entry.probed = instruction.bursts
+        for line in range(instruction.bursts):
+            entry.slot[line] = NONE
+        self.window.counters[r, CACHE_BYPASSES] += instruction.bursts
+        self.window.want(r, place, (1 << instruction.bursts) - 1, clk)
 
     cdef bint decode(self, int r, int64_t clk) noexcept nogil:
         """Pop the FIFO's head if it may go in this clock."""
@@ -115,9 +157,9 @@ cdef class RankNmp:
         if rank.fifo_count == 0 or self.fifo_visible[r, rank.fifo_head] > clk:
             return False
         if head.opcode >= LOOKUP:
-            if not self.window.has_entry(r, clk):
+            if not has_room(self.window.entries, r, clk):
                 return False
-            self.window.enter(r, head, clk)
+            self.enter(r, head, clk)
             rank.unfinished[group] += 1
             rank.valid |= 1 << (group * self.tags_per_group + head.tag)
         elif head.opcode == CONFIG:
@@ -140,13 +182,14 @@ cdef class RankNmp:
         if self.fifo_visible[r, rank.fifo_head] > clk:
             return self.fifo_visible[r, rank.fifo_head]
         if self.fifo[r, rank.fifo_head].opcode >= LOOKUP:
-            return self.window.next_release(r)
+            return next_release(self.window.entries, r)
         return NEVER  # a read or the DIMM's clearing of done will wake it
 
     cdef void settle(self, int r, int group) noexcept nogil:
-        """Set the clock of the done bit once END was popped and every LOOKUP is read."""
+        """Set the clock of the done bit once END was popped and all lines of every LOOKUP are taken."""
         cdef Rank* rank = &self.rank[r]
         cdef int64_t summed = rank.last_in[group] + self.pipeline
         if rank.ended[group] == NEVER or rank.unfinished[group]:
             return
-        rank.done[group] = summed if summed > rank.ended[group] + 1 else rank.ended[group] + 1
+        rank.done[group] = max(summed, rank.ended[group] + 1)
+        rank.news = min(rank.news, rank.done[group])

@@ -25,7 +25,12 @@ NATIVE = "-march=native"
 
 
 def compiler_words() -> list[str]:
-    return shlex.split(os.environ.get("CC", "")) or ["cc"]
+    """The compiler and its first arguments. Raises RecnmpError where CC is no command line."""
+    given = os.environ.get("CC", "")
+    try:
+        return shlex.split(given) or ["cc"]
+    except ValueError as error:
+        raise RecnmpError(f"CC: {given!r} is no command: {error}") from None
 
 
 def _told(command: Sequence[str]) -> str:
@@ -37,7 +42,8 @@ def _told(command: Sequence[str]) -> str:
             f"no C compiler {command[0]!r}: install one (Debian: gcc), or name it in CC"
         ) from None
     if done.returncode:
-        said = [line for line in done.stderr.splitlines() if "error" in line] or ["it gives no reason"]
+        lines = [line for line in done.stderr.splitlines() if line.strip()]
+        said = [line for line in lines if "error" in line] or lines or ["it gives no reason"]
         raise RecnmpError(f"the C compiler {command[0]!r} fails: {said[0].strip()}")
     return done.stdout
 
@@ -132,13 +138,18 @@ def library(text: str, native: bool) -> ctypes.CDLL:
         return found
     folder = _writable_folder()
     target = folder / f"{digest}.so"
-    with tempfile.TemporaryDirectory(prefix=".build-", dir=folder) as place:
-        source, made = Path(place) / "circuit.c", Path(place) / "circuit.so"
-        source.write_text(text)
-        _told([*words, *flags, "-o", str(made), str(source)])
-        content = made.read_bytes()
-        made.write_bytes(content + hashlib.sha256(content + digest.encode()).digest())
-        os.replace(made, target)
+    try:
+        with tempfile.TemporaryDirectory(prefix=".build-", dir=folder) as place:
+            source, made = Path(place) / "circuit.c", Path(place) / "circuit.so"
+            source.write_text(text)
+            _told([*words, *flags, "-o", str(made), str(source)])
+            if not made.exists():
+                raise RecnmpError(f"the C compiler {words[0]!r} made no library: name one that does in CC")
+            content = made.read_bytes()
+            made.write_bytes(content + hashlib.sha256(content + digest.encode()).digest())
+            os.replace(made, target)
+    except OSError as error:
+        raise RecnmpError(f"{target}: cannot be written: {error.strerror or error}") from None
     found = _load(target, digest)
     if found is None:
         raise RecnmpError(f"{target}: the circuit that was compiled just now cannot be loaded")

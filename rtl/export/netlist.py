@@ -19,7 +19,7 @@ class Netlist:
 
     `driver`: the net of each wire. `uses`: how often a wire is an argument. `registers`, `memories`: in the
     order in which a walk from the outputs meets them, registers by `clock` first. `writes`: a memory's write ports.
-    `clock`: clocks from an input to what a register or a memory (by name) holds, the shortest way.
+    `clock`: clocks from an input to what a register or a memory (by name) holds, the shortest way outside of loops.
     """
 
     outputs: list[str]
@@ -64,26 +64,69 @@ def netlist(block: pyrtl.Block, outputs: Sequence[str]) -> Netlist:
 
 
 def _clocks(found: Netlist, block: pyrtl.Block) -> dict[str, int]:
-    """Breadth first from the inputs, over wires within a clock and registers and write ports to the next."""
-    readers: dict[str, list[tuple[str, int]]] = {}
-    for name, net in found.driver.items():
-        for wire in net.args:
-            readers.setdefault(wire.name, []).append((name, net.op == "r"))
-    for memory, ports in found.writes.items():
-        for port in ports:
-            for wire in port.args:
-                readers.setdefault(wire.name, []).append((memory, 1))
-    distance: dict[str, int] = {}
-    queue = deque((wire.name, 0) for wire in block.wirevector_subset(pyrtl.Input))
-    while queue:
-        name, clocks = queue.popleft()
-        if distance.get(name, clocks + 1) <= clocks:
-            continue
-        distance[name] = clocks
-        for reader, more in readers.get(name, ()):
-            if more:
-                queue.append((reader, clocks + 1))
-            else:
-                queue.appendleft((reader, clocks))
+    """Clocks from the inputs to what is held, the shortest way that does not lead through a loop.
+
+    A loop (a hazard, an accumulator) and a shift register in one word would else bring what lies deep in a pipeline
+    to its beginning. What only a loop feeds comes a clock after the first of the loop that does.
+    """
     held = [*(register.name for register in found.registers), *found.writes]
-    return {name: distance.get(name, 1) for name in held}
+    inputs = {wire.name for wire in block.wirevector_subset(pyrtl.Input)}
+    before = {name: _held_before(found, name, inputs) for name in held}
+    reached = {name: _closure(before, name) for name in held}
+    loops = {name: {other for other in reached[name] if name in reached[other]} | {name} for name in held}
+    clocks: dict[str, int] = {}
+    # what reaches less comes first: everything before a loop is known when it is looked at
+    for name in sorted(held, key=lambda name: len(reached[name] | {name})):
+        if name in clocks:
+            continue
+        open_ = sorted(loops[name])
+        for member in open_:
+            outside = [other for other in before[member] if other in inputs or other not in loops[name]]
+            plain = [other for other in outside if other in inputs or len(loops[other]) == 1]
+            if outside:
+                clocks[member] = 1 + min(clocks.get(other, 0) for other in plain or outside)
+        wait = deque(sorted((member for member in open_ if member in clocks), key=lambda m: (clocks[m], m)))
+        while wait:
+            first = wait.popleft()
+            for member in open_:
+                if member not in clocks and first in before[member]:
+                    clocks[member] = clocks[first] + 1
+                    wait.append(member)
+        for member in open_:
+            clocks.setdefault(member, 1)
+    return clocks
+
+
+def _held_before(found: Netlist, name: str, inputs: set[str]) -> set[str]:
+    """Inputs, registers and memories of which a register or a memory is made within a clock."""
+    if name in found.writes:
+        stack = [wire for port in found.writes[name] for wire in port.args]
+    else:
+        stack = list(found.driver[name].args)
+    made_of: set[str] = set()
+    seen: set[str] = set()
+    while stack:
+        wire = stack.pop().name
+        if wire in seen:
+            continue
+        seen.add(wire)
+        net = found.driver.get(wire)
+        if wire in inputs or (net is not None and net.op == "r"):
+            made_of.add(wire)
+        elif net is not None:
+            if net.op == "m":
+                made_of.add(net.op_param[1].name)
+            stack += net.args
+    return made_of
+
+
+def _closure(before: dict[str, set[str]], name: str) -> set[str]:
+    """Registers and memories of which one is made in any number of clocks."""
+    found: set[str] = set()
+    stack = [name]
+    while stack:
+        for other in before[stack.pop()]:
+            if other in before and other not in found:
+                found.add(other)
+                stack.append(other)
+    return found

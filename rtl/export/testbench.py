@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
+from pathlib import Path
+
 from ..ports import Hardware
-from .vectors import digits
+from .vectors import END, ROW, digits
 from .verilog import span
 
 # Inputs change at 1, outputs are compared at 4, the edge is at 5 of every 10.
@@ -14,8 +17,12 @@ TEXT = """\
  *     {replay}
  * Verilator 5:
  *     verilator --binary -Wno-fatal --top-module {name}_tb {stem}_tb.v {stem}.v && obj_dir/V{name}_tb
- * Other vectors of as many clocks: +vectors=FILE at the end. A line of a .vec is one clock: every port in
- * hexadecimal, in the order of the ports, outputs last.
+ * Other vectors of as many clocks: +vectors=FILE at the end. A line of a .vec is one clock: the digit 1, then
+ * every port in hexadecimal, in the order of the ports, outputs last. The digit {end} ends them. A file that is not
+ * there, or holds fewer or more clocks, is refused: "no vectors in FILE".
+ *
+ * PASS means that the outputs were those of the kernel for these vectors. It is no proof: `recnmp rtl verify`
+ * compares the same circuit with the kernel over millions of clocks.
  */
 
 `timescale 1ns / 1ps
@@ -30,7 +37,7 @@ module {name}_tb;
 {connections}
     );
 
-    reg [{top}:0] tb_vectors [0:CLOCKS-1];
+    reg [{top}:0] tb_vectors [0:CLOCKS];
     reg [{top}:0] tb_vector;
     reg [8*1024-1:0] tb_file;
     integer tb_at;
@@ -38,7 +45,17 @@ module {name}_tb;
 
     initial begin
         if ($value$plusargs("vectors=%s", tb_file) == 0) tb_file = "{stem}.vec";
-        $readmemh(tb_file, tb_vectors, 0, CLOCKS - 1);
+        // a simulator may start at 0, at x or at anything: what was not read must be told from what was
+        for (tb_at = 0; tb_at <= CLOCKS; tb_at = tb_at + 1) tb_vectors[tb_at] = {{{bits}{{1'b0}}}};
+        $readmemh(tb_file, tb_vectors, 0, CLOCKS);
+        for (tb_at = 0; tb_at <= CLOCKS; tb_at = tb_at + 1) begin
+            tb_vector = tb_vectors[tb_at];
+            if (tb_vector[{top}:{mark}] !== ((tb_at == CLOCKS) ? 4'h{end} : 4'h{row})) begin
+                $display("no vectors in %0s: line %0d of its %0d clocks and an end is missing or another",
+                         tb_file, tb_at + 1, CLOCKS);
+                $fatal(1);
+            end
+        end
         #5 clk = 1'b1;  // one edge in reset
         #5 clk = 1'b0;
         rst = 1'b0;
@@ -69,9 +86,13 @@ CHECK = """\
             end"""
 
 
-def replay_command(stem: str) -> str:
-    """How to run a testbench in Icarus Verilog, in the folder of its files."""
-    return f"iverilog -g2012 -o {stem}_tb.vvp {stem}_tb.v {stem}.v && vvp -n {stem}_tb.vvp"
+def replay_command(stem: str, folder: Path | None = None) -> str:
+    """How to run a testbench in Icarus Verilog: in the folder of its files, or from where that is `folder`."""
+    command = f"iverilog -g2012 -o {stem}_tb.vvp {stem}_tb.v {stem}.v && vvp -n {stem}_tb.vvp"
+    if folder is None or folder == Path():
+        return command
+    place = f"./{folder}" if str(folder).startswith("-") else str(folder)
+    return f"(cd {shlex.quote(place)} && {command})"
 
 
 def testbench(hardware: Hardware, stem: str, clocks: int) -> str:
@@ -93,7 +114,11 @@ def testbench(hardware: Hardware, stem: str, clocks: int) -> str:
         clocks=clocks,
         declarations="\n".join(declarations),
         connections=",\n".join(f"        .{name}({name})" for name in names),
-        top=low - 1,
+        bits=low + 4,
+        top=low + 3,
+        mark=low,
+        row=ROW,
+        end=END,
         drives="\n".join(
             f"            {port.name} = tb_vector[{at[port.name]}];" for port in hardware.inputs
         ),

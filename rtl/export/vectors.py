@@ -11,6 +11,9 @@ from ..ports import Hardware, Port
 
 Words = NDArray[np.uint64]
 
+# The first digit of a line: a clock, or the end. A simulator of two states reads a missing line as zeros.
+ROW, END = "1", "e"
+
 
 def digits(port: Port) -> int:
     """Hexadecimal digits of a port."""
@@ -30,7 +33,7 @@ class Vectors:
     made: str
 
     def text(self) -> str:
-        """One line a clock: each port in hexadecimal, outputs last, with `_` between."""
+        """One line a clock: ROW, then each port in hexadecimal, outputs last, with `_` between; then a line of END."""
         ports = (*self.hardware.inputs, *self.hardware.outputs)
         columns = np.concatenate([self.inputs, self.outputs], axis=1)
         if columns.shape[1] != len(ports):
@@ -40,9 +43,10 @@ class Vectors:
                 raise ValueError(
                     f"{self.hardware.name}: {port.name} has {port.bits} bits, not {column.max():#x}"
                 )
-        line = "_".join(f"{{:0{digits(port)}x}}" for port in ports)
+        line = "_".join([ROW, *(f"{{:0{digits(port)}x}}" for port in ports)])
+        end = "_".join([END, *("0" * digits(port) for port in ports)])
         head = [
             f"// {self.hardware.name}: {len(columns)} clocks after reset, {self.made}",
-            "// " + "_".join(port.name for port in ports),
+            f"// {ROW}_" + "_".join(port.name for port in ports),
         ]
-        return "\n".join([*head, *(line.format(*row) for row in columns.tolist()), ""])
+        return "\n".join([*head, *(line.format(*row) for row in columns.tolist()), end, ""])

@@ -28,6 +28,7 @@ HEAD = """\
 Clock and reset: everything happens at the rising edge of clk. rst is synchronous and active high; one edge in
 reset brings every register to its start. {memories}
 An output stands for the inputs of its own clock and what the registers hold before its edge.
+Under `clock n` stand the registers that inputs reach n edges later (loops aside).
 The wire a__b is a/b in the PyRTL circuit; x_1, x_2, ... are parts of what makes x."""
 
 

@@ -20,6 +20,26 @@ def _upper_half(
 # In a block with inputs `element` and `dtype`: of the byte in which an int4 element stands, the upper half is taken.
 upper_half = partial(remade, change=_upper_half, others=("element", "dtype"))
 
+
+def _without_lowest(_: pyrtl.WireVector, low: pyrtl.WireVector) -> pyrtl.WireVector:
+    return low[1:22] != 0
+
+
+def lowest_bit_lost(block: pyrtl.Block, unit: str) -> None:
+    """Of a multiplier: the lowest bit of the product leaves no sticky bit."""
+    remade(block, f"{unit}/rest", _without_lowest, [f"{unit}/low"])
+
+
+def booth_bit_lost(block: pyrtl.Block, unit: str) -> None:
+    """Of a multiplier: the lowest Booth digit is never 1 or -1."""
+    remade(block, f"{unit}/one", lambda one: pyrtl.concat(one[1:], pyrtl.Const(0, 1)))
+
+
+def positive_overflow_lost(block: pyrtl.Block, unit: str) -> None:
+    """Of an adder: only a negative sum that is too great is an infinity."""
+    remade(block, f"{unit}/overflow", lambda over, sign: over & sign, [f"{unit}/sign_2"])
+
+
 _ADD: dict[str, tuple[str, Patch]] = {
     "round_half_up": (
         "a sum halfway between two numbers is rounded up, not to the even one",
@@ -50,6 +70,10 @@ _ADD: dict[str, tuple[str, Patch]] = {
         "inf - inf is an infinity, not NaN",
         partial(stuck, name="fp_add/opposed", value=0),
     ),
+    "positive_overflow_lost": (
+        "a positive sum too great is no infinity",
+        partial(positive_overflow_lost, unit="fp_add"),
+    ),
     "nan_sign": (
         "a NaN keeps the sign of an operand: not the canonical one",
         partial(instead, name="fp_add/sign", other="fp_add/sign_2"),
@@ -64,6 +88,14 @@ _MULTIPLY: dict[str, tuple[str, Patch]] = {
     "low_half_lost": (
         "the 22 lowest bits of the product leave no sticky bit",
         partial(stuck, name="fp_mul/rest", value=0),
+    ),
+    "lowest_bit_lost": (
+        "the lowest bit of the product leaves no sticky bit",
+        partial(lowest_bit_lost, unit="fp_mul"),
+    ),
+    "booth_bit_lost": (
+        "the lowest Booth digit is never 1 or -1",
+        partial(booth_bit_lost, unit="fp_mul"),
     ),
     "carry_save_row_dropped": (
         "a row of carries never reaches the next level",

@@ -8,7 +8,7 @@ import pyrtl
 
 from ..fp.format import MINUS_ZERO
 from .fault import Fault, Patch
-from .fp import upper_half
+from .fp import booth_bit_lost, lowest_bit_lost, positive_overflow_lost, upper_half
 from .patch import instead, remade, stuck, swapped, write_late
 
 
@@ -26,6 +26,12 @@ def _hazard_by_tag(block: pyrtl.Block) -> None:
     for clock in (1, 2):
         others = ["lane/entered", f"lane/place_{clock}", "lane/place_0"]
         remade(block, f"lane/same_{clock}", partial(_tags_only, clock=clock), others)
+
+
+def _negative_infinity_finite(
+    top: pyrtl.WireVector, whole: pyrtl.WireVector, element: pyrtl.WireVector
+) -> pyrtl.WireVector:
+    return top & ~(whole & element[15])
 
 
 _LANE: dict[str, tuple[str, Patch, tuple[str, ...]]] = {
@@ -98,6 +104,56 @@ _LANE: dict[str, tuple[str, Patch, tuple[str, ...]]] = {
             change=lambda place, group: pyrtl.concat(place[3:], group),
             others=["lane/group_13"],
         ),
+        ("sum",),
+    ),
+    "widen_nan": (
+        "an fp16 NaN becomes an infinity",
+        partial(stuck, name="lane/element/widen/nan", value=0),
+        ("sum",),
+    ),
+    "widen_quiet_nan": (
+        "the fp16 NaN 0x7e00 becomes an infinity",
+        partial(
+            remade,
+            name="lane/element/widen/nan",
+            change=lambda nan, element: nan & (element[:16] != 0x7E00),
+            others=["element"],
+        ),
+        ("sum",),
+    ),
+    "widen_infinity": (
+        "an fp16 -inf becomes a finite number",
+        partial(
+            remade,
+            name="lane/element/widen/top",
+            change=_negative_infinity_finite,
+            others=["lane/element/widen/whole", "element"],
+        ),
+        ("sum",),
+    ),
+    "weight_lowest_bit_lost": (
+        "the lowest bit of the weighted product leaves no sticky bit",
+        partial(lowest_bit_lost, unit="lane/weight_mul"),
+        ("sum",),
+    ),
+    "weight_booth_bit_lost": (
+        "the lowest Booth digit of what is weighted is never 1 or -1",
+        partial(booth_bit_lost, unit="lane/weight_mul"),
+        ("sum",),
+    ),
+    "scale_booth_bit_lost": (
+        "the lowest Booth digit of what is scaled is never 1 or -1",
+        partial(booth_bit_lost, unit="lane/scale_mul"),
+        ("sum",),
+    ),
+    "bias_positive_overflow_lost": (
+        "with the bias, a positive sum too great is no infinity",
+        partial(positive_overflow_lost, unit="lane/bias_add"),
+        ("sum",),
+    ),
+    "positive_overflow_lost": (
+        "a positive partial sum too great is no infinity",
+        partial(positive_overflow_lost, unit="lane/sum_add"),
         ("sum",),
     ),
     "round_half_up": (

@@ -23,11 +23,19 @@ _MAGNITUDES = (
     *(0x3F000000, 0x3F7FFFFF, 0x3F800000, 0x3F800001, 0x3FC00000, 0x4B7FFFFF, 0x4B800000, 0x7E800000),
     *(0x7F000000, 0x7F7FFFFE, 0x7F7FFFFF, 0x7F800000, 0x7F800001, 0x7FBFFFFF, 0x7FC00000, 0x7FFFFFFF),
 )
-_PLAIN = (0x00000000, 0x80000000, 0x7F800000, 0xFF800000, 0x3F800000, 0xBF800000)
+_PLAIN = (0x00000000, 0x80000000, 0x80000000, 0x7F800000, 0xFF800000, 0x3F800000, 0xBF800000)
 SPECIALS = np.array([sign | bits for sign in (0, 1 << 31) for bits in _MAGNITUDES], np.uint64)
 
+# FP16: signed zeros, subnormals and their borders, one, the greatest exponents, infinity, NaNs of all kinds.
+_HALF_MAGNITUDES = (
+    *(0x0000, 0x0001, 0x0200, 0x03FF, 0x0400, 0x3BFF, 0x3C00, 0x5400, 0x5BFF, 0x7800),
+    *(0x7BFF, 0x7C00, 0x7C00, 0x7C01, 0x7DFF, 0x7E00, 0x7FFF),
+)
+SPECIAL_HALVES = np.array([sign | bits for sign in (0, 1 << 15) for bits in _HALF_MAGNITUDES], np.uint64)
+
 _UNIFORM, _NEAR, _CANCEL, _SPECIAL, _ONE_SPECIAL, _SMALL, _TIES, _RANGE, _HUGE, _CARRIES, _INVERSE = range(11)
-_PROFILES = 11
+_LOW_BITS, _LONE_BIT = 11, 12
+_PROFILES = 13
 
 
 def _with_exponent(bits: Uint64s, exponent: np.ndarray) -> Uint64s:
@@ -88,7 +96,36 @@ def operand_pairs(words: Words, count: int) -> tuple[Uint64s, Uint64s]:
     at = rows(_INVERSE)  # a product just below a power of two
     inverse = np.uint64(1 << 47) // (a[at] & _FRACTION | np.uint64(1 << 23))
     b[at] = b[at] & ~_FRACTION | inverse & _FRACTION
+    at = rows(
+        _LOW_BITS
+    )  # products whose lowest 23 or 24 bits are given: half a unit, and one bit or none below it
+    a[at] |= np.uint64(1)
+    b[at] = _with_low_bits(words, a[at], b[at])
+    at = rows(_LONE_BIT)  # sums: half a unit of the greater operand, and one bit or none below it
+    distance = words.between(len(at), 0, 27)
+    half = np.clip(distance - words.between(len(at), 0, 2), 0, 24).astype(np.uint64)
+    lone = np.uint64(1) << words.below(len(at), 24)
+    lone = np.where(words.once_in(len(at), 4), np.uint64(0), lone & ((np.uint64(1) << half) - np.uint64(1)))
+    a[at] |= np.where(words.once_in(len(at), 4), _FRACTION, np.uint64(0))
+    b[at] = _with_exponent(b[at], _exponent(a[at]) - distance)
+    b[at] = b[at] & ~_FRACTION | (np.uint64(1) << half | lone) & _FRACTION
     return a, b
+
+
+def _with_low_bits(words: Words, a: Uint64s, b: Uint64s) -> Uint64s:
+    """b with such a fraction that the significands' product ends in half a unit and at most one bit below it."""
+    guard = np.uint64(22) + words.bits(len(a), 1)
+    below = np.uint64(1) << words.below(len(a), 23)
+    below = np.where(words.once_in(len(a), 8), np.uint64(0), below & ((np.uint64(1) << guard) - np.uint64(1)))
+    significand: Uint64s = a & _FRACTION | np.uint64(1 << 23)
+    inverse: Uint64s = significand.copy()  # modulo 8; each step doubles its bits
+    for _ in range(4):
+        inverse = inverse * (np.uint64(2) - significand * inverse)
+    # the hidden bit of b adds 2^23, since a is odd: the parity of the last place, which the sticky bit meets both ways
+    fraction = (np.uint64(1) << guard | below) * inverse & _FRACTION
+    near_one = _with_exponent(b, words.between(len(a), 120, 134))
+    made: Uint64s = np.where(words.once_in(len(a), 2), near_one, b) & ~_FRACTION | fraction
+    return made
 
 
 def two_operands(words: Words, first: int, clocks: int) -> Uint64s:

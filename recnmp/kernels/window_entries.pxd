@@ -1,0 +1,65 @@
+# What the windows of one channel hold: the entries and their lines (docs/microarchitecture.md, section 4).
+
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
+
+from .vocabulary cimport NEVER, Instruction
+
+cdef enum:
+    NONE = -1
+    LINES = 8  # of an entry, at most
+    SLOT_WAYS = 16  # ways of a set, at most
+
+cdef enum:  # of a rank, in the order of RANK_COUNTERS
+    ACTIVATES, PRECHARGES, PRECHARGES_ALL, READS, REFRESHES
+    ROW_HITS, ROW_MISSES, ROW_CONFLICTS, WRONG_PREDICTIONS
+    CACHE_HITS, CACHE_SECONDARY_HITS, CACHE_MISSES, CACHE_BYPASSES, CACHE_FILLS, HAZARD_CLOCKS
+    N_COUNTERS
+
+# An instruction and the states of its lines: those from `probed` on are unprobed; of the others, those that are wanted
+# or here are told by a bit each, and the rest is coming, waiting or taken. Entries that have wanted lines are chained
+# by bank, those that have lines here by rank; free ones are in a chain too.
+cdef struct Entry:
+    Instruction instruction
+    int64_t age  # order of decoding
+    int32_t next  # in its bank's chain or that of the free ones, NONE at its end
+    int32_t next_here  # in its rank's chain of entries with lines here
+    int8_t bank  # bank of the rank, flat
+    int8_t probed
+    int8_t taken  # number of lines
+    int8_t read  # whether an RD was issued for it
+    int8_t activated
+    int8_t precharged
+    uint8_t wanted
+    uint8_t here
+    int32_t slot[LINES]  # the way that a wanted or coming line is to fill, set * SLOT_WAYS + way; NONE: none
+
+cdef struct Places:
+    int64_t decoded  # instructions so far: the age of the next entry
+    int32_t free  # first of the chain of free entries
+    int32_t entries  # that were not given back
+    int32_t release_head, release_count  # of those given back that are not free yet
+
+cdef class WindowEntries:
+    cdef readonly int ranks, size
+    cdef Entry[:, ::1] entry
+    cdef Places[::1] places
+    cdef int64_t[:, ::1] release  # clocks on which entries become free, visible: a ring
+    cdef int64_t[:, ::1] counters
+
+    cdef int enter(self, int r, Instruction* instruction, int bank) noexcept nogil
+    cdef void give_back(self, int r, int place, int64_t free_from) noexcept nogil
+
+
+cdef inline bint has_room(WindowEntries window, int r, int64_t clk) noexcept nogil:
+    """Whether an entry is free, visible at clk."""
+    cdef Places* places = &window.places[r]
+    while places.release_count and window.release[r, places.release_head] <= clk:
+        places.release_head = places.release_head + 1 if places.release_head + 1 < window.size else 0
+        places.release_count -= 1
+    return places.entries + places.release_count < window.size
+
+
+cdef inline int64_t next_release(WindowEntries window, int r) noexcept nogil:
+    """Clock on which the next entry becomes free, as far as it is known."""
+    cdef Places* places = &window.places[r]
+    return window.release[r, places.release_head] if places.release_count else NEVER

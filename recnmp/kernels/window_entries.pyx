@@ -1,0 +1,77 @@
+"""What the windows of one channel hold: places for instructions and their lines, and the counters of the ranks.
+
+The page is docs/microarchitecture.md, section 4, "Lines". Who changes a line's state: the scheduler (rank_window), the
+RankCache (rank_cache) and the datapath (operand_path).
+"""
+
+cimport cython
+
+import numpy as np
+
+from libc.stdint cimport int64_t
+
+from .vocabulary cimport Instruction
+
+RANK_COUNTERS = (
+    "activates", "precharges", "precharges_all", "reads", "refreshes",
+    "row_hits", "row_misses", "row_conflicts", "wrong_predictions",
+    "cache_hits", "cache_secondary_hits", "cache_misses", "cache_bypasses", "cache_fills", "hazard_clocks",
+)
+
+cdef Entry _entry[1]
+cdef Places _places[1]
+
+
+@cython.final
+cdef class WindowEntries:
+    """The windows of `ranks` ranks, `size` entries each."""
+
+    def __init__(self, int ranks, int size):
+        cdef int r, i
+        self.ranks = ranks
+        self.size = size
+        self.entry = np.zeros((ranks, size), np.asarray(<Entry[:1]>_entry).dtype)
+        self.places = np.zeros(ranks, np.asarray(<Places[:1]>_places).dtype)
+        self.release = np.zeros((ranks, size), np.int64)
+        self.counters = np.zeros((ranks, N_COUNTERS), np.int64)
+        for r in range(ranks):
+            for i in range(size):
+                self.entry[r, i].next = i + 1 if i + 1 < size else NONE
+
+    def counts(self):
+        """int64 [ranks, len(RANK_COUNTERS)], a copy."""
+        return np.asarray(self.counters).copy()
+
+    def reset_counts(self):
+        """Counters to zero; the machine's state stays."""
+        self.counters[:, :] = 0
+
+    cdef int enter(self, int r, Instruction* instruction, int bank) noexcept nogil:
+        """A LOOKUP takes a free entry: all lines unprobed, in no chain. The caller has asked for room."""
+        cdef Places* places = &self.places[r]
+        cdef int place = places.free
+        cdef Entry* entry = &self.entry[r, place]
+        places.free = entry.next
+        places.entries += 1
+        entry.instruction = instruction[0]
+        entry.age = places.decoded
+        places.decoded += 1
+        entry.bank = bank
+        entry.probed = 0
+        entry.taken = 0
+        entry.read = 0
+        entry.activated = 0
+        entry.precharged = 0
+        entry.wanted = 0
+        entry.here = 0
+        return place
+
+    cdef void give_back(self, int r, int place, int64_t free_from) noexcept nogil:
+        """All lines of an entry are taken: it is free, visible on clock free_from."""
+        cdef Places* places = &self.places[r]
+        cdef int last = places.release_head + places.release_count
+        self.release[r, last if last < self.size else last - self.size] = free_from
+        places.release_count += 1
+        places.entries -= 1
+        self.entry[r, place].next = places.free
+        places.free = place
