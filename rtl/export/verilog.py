@@ -122,8 +122,10 @@ class _Writer:
         return f"module {block.name} (", ",\n".join(lines), ");"
 
     def _declare(self) -> None:
+        wide = max((len(span(len(register))) for register in self._nets.registers), default=0)
         for register in self._nets.registers:
-            self._lines.append(f"    reg  {span(len(register))}{values.text(self._values[register.name])};")
+            name = values.text(self._values[register.name])
+            self._lines.append(f"    reg  {span(len(register)):<{wide}}{name};")
         for memory in self._nets.memories:
             last = (1 << memory.addrwidth) - 1
             name = self._memories[memory.name]
