@@ -117,7 +117,7 @@ def compile_block(
 
     inputs, outputs: order of the ports, by default by name; outputs may be left out, inputs may not.
     The C compiler takes seconds for 10,000 operations in one module, and longer, more than in proportion, where many
-    values live long: keep below 20,000. Parts that are equal compile once as a module of
+    values live long. Parts that are equal compile once as a module of
     their own (`Composition`).
     Raises RecnmpError for unknown ports, a memory with two write ports or more than 26 address bits, a ROM without
     data for some address, and, when the first instance is made, without a C compiler; PyrtlError for a block that
