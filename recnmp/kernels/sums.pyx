@@ -23,8 +23,8 @@ def accumulate(
         for i in range(operands.shape[0]):
             lookup = operands[i].lookup - first_lookup
             sample = first_sample[operands[i].packet - first_packet] + operands[i].tag
-            first = 16 * operands[i].element_group
-            last = min(first + 16, dim)
+            first = operands[i].first
+            last = first + operands[i].count
             for e in range(first, last):
                 y = vectors[lookup, e]
                 if weighted:
