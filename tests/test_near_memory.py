@@ -110,7 +110,14 @@ def kernel(case: Case) -> Channel:
 def run_kernel(case: Case, skip: bool) -> dict[str, Rows]:
     """All logs of all batches, as rows of integers."""
     channel = kernel(case)
-    logs: dict[str, Rows] = {"commands": [], "operands": [], "bursts": [], "sends": [], "ends": [], "packets": []}
+    logs: dict[str, Rows] = {
+        "commands": [],
+        "operands": [],
+        "bursts": [],
+        "sends": [],
+        "ends": [],
+        "packets": [],
+    }
     end = 0
     for batch in case.batches:
         end = channel.run(batch.stream.copy(), end + batch.gap, skip=skip, logging=True)
