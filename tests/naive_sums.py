@@ -42,8 +42,8 @@ def naive_sums(
     """DIMM sums by (dimm, packet, tag) and host sums by (packet, tag), float32 [dim] each.
 
     `stream` holds all instructions (of all batches; packets and lookups are numbered across batches),
-    `operands` one list a rank, in order: clk, lookup, packet, rank, tag, element group, first element, elements. Tags that got no
-    instruction have no entry.
+    `operands` one list a rank, in order: clk, lookup, packet, rank, tag, element group, first element, elements.
+    Tags that got no instruction have no entry.
     """
     dims, weighted, weights = {}, {}, {}
     for record in stream:

@@ -182,10 +182,10 @@ def check_laws(case: Case) -> None:
 
     # every burst of every run enters once, in its own rank, for its own tag
     expected = sorted(
-        (int(i["lookup"]), int(i["packet"]), int(i["rank"]), int(i["tag"]), group)
-        + (16 * group, min(16, int(i["dim"]) - 16 * group))
+        (*(int(i[name]) for name in ("lookup", "packet", "rank", "tag")), *part)
         for i in lookups
         for group in range(int(i["opcode"]) - 8, int(i["opcode"]) - 8 + int(i["bursts"]))
+        for part in [(group, 16 * group, min(16, int(i["dim"]) - 16 * group))]
     )
     assert sorted(entry[1:] for of_rank in log.operands for entry in of_rank) == expected
     lines = [

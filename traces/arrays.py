@@ -35,8 +35,8 @@ class ArrayOptions:
 
     tables: how many; None: from the batch size. rows: of each table, or one for all; empty: largest id + 1.
     batch_size: samples a batch; None: all are one batch. dim, dtype, layout: of all tables; None: 32, fp32, the
-    dtype's own. order: None: table by table. repair: of ids out of range. columns: list columns of a Parquet file, each a table; empty:
-    all. What means nothing for a file is refused, not ignored.
+    dtype's own. order: None: table by table. repair: of ids out of range. columns: list columns of a Parquet file,
+    each a table; empty: all. What means nothing for a file is refused, not ignored.
     """
 
     tables: int | None = None

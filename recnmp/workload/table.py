@@ -15,7 +15,7 @@ DTYPES = tuple(_BITS)
 
 @dataclass(frozen=True)
 class _Layout:
-    """How a row lies in bytes. parameter_bytes: of scale and of bias, each. align: rows are padded to such a multiple."""
+    """How a row lies in bytes. parameter_bytes: of scale and of bias, each. align: rows are padded to a multiple."""
 
     parameter_bytes: int = 0
     head: bool = False  # scale and bias before the elements
