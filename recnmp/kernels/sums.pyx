@@ -15,7 +15,7 @@ def accumulate(
     vectors: float32 [lookups, dim], the row of each lookup from first_lookup on; weights: float32 [lookups] likewise,
     or None for plain sums. Releases the GIL.
     """
-    cdef Py_ssize_t i, e, first, last, dim = vectors.shape[1]
+    cdef Py_ssize_t i, e, first, last
     cdef int64_t lookup, sample
     cdef bint weighted = weights is not None
     cdef float y
