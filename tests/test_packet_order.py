@@ -22,7 +22,7 @@ from recnmp.packets import Packets
 from recnmp.placement import Placement
 from recnmp.simulate import simulate
 from recnmp.values import HashValues
-from recnmp.workload import Workload
+from recnmp.workload import Table, Workload
 
 Packet = tuple[int, int]  # table, and number in it
 
@@ -125,3 +125,21 @@ def test_the_order_changes_no_sum_and_no_count_of_lookups(
     assert run.sums_sha256 == plain.sums_sha256
     assert [run.counters[name] for name in fields] == [plain.counters[name] for name in fields]
     assert run.counters["passed_over_max"] <= 3 * 64
+
+
+def test_table_aware_packets_find_their_tables_rows_in_the_cache() -> None:
+    """Eight tables whose rows fit a RankCache one at a time, not together: kept together they hit, mixed they miss."""
+    rng = np.random.Generator(np.random.PCG64(3))
+    tables = [Table(f"t{i}", 512, 16) for i in range(8)]
+    indices = rng.integers(0, 512, 8 * 32 * 40)
+    workload = Workload.from_arrays(indices, lengths=[40] * (8 * 32), tables=tables, batch_size=32)
+    memory = ("memory.dimms=1", "memory.ranks_per_dimm=1", "nmp.rank_cache_bytes=32768")
+    mixed, kept = (
+        simulate(system(*memory, f"nmp.packet_policy={policy}", name="recnmp-cache"), workload)
+        for policy in ("round-robin", "table-aware")
+    )
+    alone = simulate(system(*memory, "nmp.threads=1", name="recnmp-cache"), workload)
+    assert kept.counters["cache_hits[0]"] > 1.5 * mixed.counters["cache_hits[0]"]
+    assert kept.clocks < mixed.clocks
+    # poolings of one length arrive table by table in turn: the queue of 64 sees all, and gives one thread's order back
+    assert (kept.clocks, kept.counters["act[0]"]) == (alone.clocks, alone.counters["act[0]"])
