@@ -114,7 +114,7 @@ cdef class PacketScheduler:
         return not self.complete and self.count < self.places
 
     cdef int choose(self) noexcept nogil:
-        """The place of the packet that goes next; -1 while the queue may still be filled, so that time decides nothing."""
+        """The place of the packet that goes next; -1 while the queue may still be filled: time decides nothing."""
         cdef int place, ahead, best = 0, nearest = self.threads
         if self.count == 0 or not (self.complete or self.count == self.places):
             return -1
