@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import pytest
 from cache_corners import cache_corners
 from hypothesis import given, settings
 from machine_cases import Case, cases, random_case
 from machine_corners import corners
+from naive_machine import Log
 
 from recnmp.config.dram import organisation_preset
+from recnmp.isa import CONFIG
 from recnmp.kernels.channel import Channel
 from recnmp.kernels.dimm_nmp import DimmNmp
 from recnmp.kernels.dram import Device, TimingTable
@@ -37,6 +41,9 @@ DEFAULTS = {
     "rank_cache_policy": "lru",
     "rank_cache_flush": "never",
 }
+
+# what a packet's lines met, as kernels/packet_log names it
+MET = ("hits", "secondary_hits", "misses", "bypasses")
 
 # of each rank
 COUNTERS = (
@@ -103,8 +110,15 @@ def kernel(case: Case) -> Channel:
 def run_kernel(case: Case, skip: bool, drain: bool = True) -> dict[str, Rows]:
     """All logs of all batches, as rows of integers; of each batch also where it ended, and all counters there."""
     channel = kernel(case)
-    logs: dict[str, Rows] = {"commands": [], "operands": [], "bursts": [], "sends": [], "ends": []}
-    logs["counts"] = []
+    logs: dict[str, Rows] = {
+        "commands": [],
+        "operands": [],
+        "bursts": [],
+        "sends": [],
+        "ends": [],
+        "packets": [],
+        "counts": [],
+    }
     end = 0
     for number, batch in enumerate(case.batches):
         drained = drain or number == len(case.batches) - 1
@@ -113,6 +127,7 @@ def run_kernel(case: Case, skip: bool, drain: bool = True) -> dict[str, Rows]:
         logs["ends"].append((end,))
         counts = (channel.counts(), channel.dimms.counts(), channel.ranks.window.entries.counts())
         logs["counts"].append((channel.now, *(n for block in counts for n in block.ravel().tolist())))
+        logs["packets"] += channel.take_packets().tolist()
         for name, log in (
             ("commands", commands),
             ("operands", operands),
@@ -127,6 +142,21 @@ def run_kernel(case: Case, skip: bool, drain: bool = True) -> dict[str, Rows]:
     return logs
 
 
+def packets_of(case: Case, log: Log) -> Rows:
+    """The twin's packets in the order in which they end: what its log says of their clocks, lines and ranks."""
+    config, left = {}, iter(log.sends)
+    for batch in case.batches:
+        for clk, at in islice(left, len(batch.stream)):
+            if batch.stream[at]["opcode"] == CONFIG:
+                config[batch.stream[at]["packet"]] = clk
+    crossed = {packet: clk + 4 for clk, _, packet, _, _ in log.bursts}
+    rows = []
+    for packet, end in sorted(crossed.items(), key=lambda item: item[1]):
+        met = [[counters[kind, packet] for kind in MET] for counters in log.counters]
+        rows.append((packet, config[packet], end, *map(sum, zip(*met, strict=True)), max(map(sum, met))))
+    return rows
+
+
 def run_twin(case: Case) -> dict[str, Rows]:
     machine = case.machine()
     ends = case.run(machine)
@@ -137,6 +167,7 @@ def run_twin(case: Case) -> dict[str, Rows]:
         "bursts": [(clk, packet, dimm, tag, group) for clk, dimm, packet, tag, group in log.bursts],
         "sends": log.sends,
         "ends": [(end,) for end in ends],
+        "packets": packets_of(case, log),
         "counters": [tuple(counters[name] for name in COUNTERS) for counters in log.counters],
     }
 

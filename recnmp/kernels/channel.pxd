@@ -3,6 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from .dimm_nmp cimport DimmNmp
+from .packet_log cimport PacketLog
 from .rank_nmp cimport RankNmp
 from .vocabulary cimport GROUPS, Instruction, ResultBurst, Sent
 
@@ -22,7 +23,7 @@ cdef class Channel:
     cdef int64_t bus_end  # first clock after its last use
     cdef int last_user  # DIMM, or one of the two below
     cdef int64_t next_clk
-    cdef int blocked  # rank whose credit the next instruction waits for, or ALL, ANY, NOBODY
+    cdef int blocked  # whose credit the next instruction waits for (credits.pxd)
     # the run
     cdef Instruction[::1] stream
     cdef uint8_t[::1] sent
@@ -33,14 +34,12 @@ cdef class Channel:
     cdef int64_t[::1] counters
     cdef ResultBurst[::1] bursts
     cdef Sent[::1] sends
-    cdef int64_t[:, ::1] packet_log
-    cdef int64_t n_bursts, n_sends, n_packets
+    cdef PacketLog packets
+    cdef int64_t n_bursts, n_sends
 
     cdef int64_t run_clocks(self, bint skip, bint drain, int64_t steps) noexcept nogil
     cdef bint finished(self, bint drain) noexcept nogil
-    cdef int64_t next_event(self) noexcept nogil
     cdef void step_clock(self, int64_t clk, bint skip, bint drain) noexcept nogil
-    cdef int64_t unblocked(self, int64_t clk) noexcept nogil
     cdef int64_t step_bus(self, int64_t clk) noexcept nogil
     cdef int dimm_to_send(self, int64_t clk, int* group, int64_t* soonest) noexcept nogil
     cdef void send_results(self, int d, int group, int64_t clk) noexcept nogil

@@ -12,8 +12,10 @@ import numpy as np
 
 from cpython.exc cimport PyErr_CheckSignals
 
-from .dimm_nmp cimport Dimm, DimmNmp
-from .rank_nmp cimport Rank, RankNmp, credit_from
+from .credits cimport ALL, ANY, NOBODYS, credit_from, next_credit
+from .dimm_nmp cimport Dimm, DimmNmp, next_event
+from .packet_log cimport PacketLog
+from .rank_nmp cimport Rank, RankNmp
 from .vocabulary cimport CONFIG, GROUPS, LOOKUP, NEVER, TAGS, Instruction, ResultBurst
 from .packet_stream import check_stream
 from .vocabulary import burst_dtype, instruction_dtype, sent_dtype
@@ -21,8 +23,6 @@ from .vocabulary import burst_dtype, instruction_dtype, sent_dtype
 cdef enum:
     NOBODY = -2
     HOST = -1
-    ALL = -3
-    ANY = -4
 
 cdef enum:
     INSTRUCTIONS, PACKETS, INSTRUCTION_CLOCKS, RESULT_BURSTS, TURNAROUNDS
@@ -64,11 +64,11 @@ cdef class Channel:
             self.packet_of[g] = -1
         self.bus_end = 0
         self.last_user = NOBODY
-        self.blocked = NOBODY
+        self.blocked = NOBODYS
         self.next_clk = NEVER
         self.now = 0
         self.last_crossed = 0
-        self.packet_log = np.zeros((0, 3), np.int64)
+        self.packets = PacketLog()
         self.stream = np.zeros(0, instruction_dtype)
         self.counters = np.zeros(N_CHANNEL_COUNTERS, np.int64)
 
@@ -144,11 +144,8 @@ cdef class Channel:
         return commands, operands, bursts, sends
 
     def take_packets(self):
-        """int64 [n, 3]: packet, clock of its CONFIG, clock at which its last result had crossed; in order of the
-        latter, since the last call."""
-        finished = np.asarray(self.packet_log)[: self.n_packets].copy()
-        self.n_packets = 0
-        return finished
+        """int64 [n, len(PACKET_COLUMNS)]: the packets that ended since the last call (kernels/packet_log)."""
+        return self.packets.take()
 
     def counts(self):
         """int64 [len(CHANNEL_COUNTERS)], a copy."""
@@ -172,10 +169,7 @@ cdef class Channel:
         self.sends = np.zeros(stream.shape[0] if self.logging else 0, sent_dtype)
         self.n_bursts = 0
         self.n_sends = 0
-        waiting = self.take_packets()
-        self.packet_log = np.zeros((packets + len(waiting), 3), np.int64)
-        np.asarray(self.packet_log)[: len(waiting)] = waiting
-        self.n_packets = len(waiting)
+        self.packets.make_room(packets)
 
     cdef bint finished(self, bint drain) noexcept nogil:
         cdef int g
@@ -194,7 +188,7 @@ cdef class Channel:
             if not drain and self.finished(False):
                 return OVER
             if skip:
-                clk = max(clk, self.next_event())
+                clk = max(clk, min(self.next_clk, next_event(self.dimms)))
             if clk >= self.last_crossed and self.finished(drain):
                 self.now = max(self.now, self.last_crossed)
                 return OVER
@@ -206,18 +200,6 @@ cdef class Channel:
             self.now = clk + 1
             steps -= 1
         return RUNNING
-
-    cdef int64_t next_event(self) noexcept nogil:
-        """The next clock on which a block says that something can happen."""
-        cdef int64_t clk = self.next_clk
-        cdef Rank* rank = &self.ranks.rank[0]
-        cdef Dimm* dimm = &self.dimms.dimm[0]
-        cdef int i
-        for i in range(self.ranks.ranks):
-            clk = min(clk, rank[i].next_clk)
-        for i in range(self.dimms.dimms):
-            clk = min(clk, dimm[i].next_clk)
-        return clk
 
     cdef void step_clock(self, int64_t clk, bint skip, bint drain) noexcept nogil:
         """The clock's story: 1 the bus, 2 the ranks, 3 the DIMMs. Each sees what stood at the clock's start."""
@@ -249,29 +231,13 @@ cdef class Channel:
                 rank[r].news = NEVER
         if popped:
             self.progress_clk = clk
-            if self.blocked != NOBODY:
-                self.next_clk = min(self.next_clk, self.unblocked(clk))
+            if self.blocked != NOBODYS:
+                self.next_clk = min(self.next_clk, next_credit(self.ranks, self.blocked, clk))
         for d in range(self.dimms.dimms):
             if not skip or self.dimms.dimm[d].next_clk <= clk:
                 g = self.dimms.step_dimm(d, self.packet_of, clk)
                 if g >= 0:
                     self.next_clk = min(self.next_clk, self.dimms.dimm[d].ready[g])
-
-    cdef int64_t unblocked(self, int64_t clk) noexcept nogil:
-        """First clock after clk on which the host has a credit that the next instruction waits for, as far as known."""
-        cdef int64_t credit, first = NEVER
-        cdef int r
-        if self.blocked >= 0:
-            return max(clk + 1, credit_from(self.ranks, self.blocked))
-        if self.blocked == ALL:
-            first = clk + 1
-        for r in range(self.ranks.ranks):
-            credit = credit_from(self.ranks, r)
-            if self.blocked == ALL:
-                first = max(first, credit)
-            elif credit > clk:
-                first = min(first, credit)
-        return first
 
     cdef int64_t step_bus(self, int64_t clk) noexcept nogil:
         """Results first, then instructions; returns the next clock on which the bus could do something."""
@@ -299,8 +265,8 @@ cdef class Channel:
             self.progress_clk = clk
             return clk + 1
         # a credit whose clock is not known yet will wake it; a group is freed by the bus itself
-        if self.blocked != NOBODY:
-            soonest = min(soonest, self.unblocked(clk))
+        if self.blocked != NOBODYS:
+            soonest = min(soonest, next_credit(self.ranks, self.blocked, clk))
         return soonest
 
     cdef int dimm_to_send(self, int64_t clk, int* group, int64_t* soonest) noexcept nogil:
@@ -351,10 +317,9 @@ cdef class Channel:
         self.progress_clk = clk
         self.bursts_due[group] -= sent
         if self.bursts_due[group] == 0:
-            self.packet_log[self.n_packets, 0] = self.packet_of[group]
-            self.packet_log[self.n_packets, 1] = self.offered[group]
-            self.packet_log[self.n_packets, 2] = self.bus_end
-            self.n_packets += 1
+            self.packets.add(
+                self.packet_of[group], self.offered[group], self.bus_end, self.ranks.window.entries.met, group
+            )
             self.packet_of[group] = -1
             # the bus is taken until all has crossed, so no CONFIG can take the group before
 
@@ -363,7 +328,7 @@ cdef class Channel:
         cdef int count = 0, r, lowest
         cdef int64_t at = self.position
         cdef Instruction* instruction
-        self.blocked = NOBODY
+        self.blocked = NOBODYS
         while count < self.instructions_per_clock and at < self.stream.shape[0]:
             instruction = &self.stream[at]
             if self.sent[at]:

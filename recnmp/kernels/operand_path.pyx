@@ -64,7 +64,7 @@ cdef class OperandPath:
         self.n_operands = 0
 
     def take_log(self):
-        """Operands since the last call, in order of the clock in which they entered, then of rank; the log is emptied."""
+        """Operands since the last call, in order of the clock in which they entered and of rank; the log is emptied."""
         operands = np.asarray(self.operands)[: self.n_operands]
         self.n_operands = 0
         # they were logged when they were taken, by ranks that go ahead of each other

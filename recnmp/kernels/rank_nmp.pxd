@@ -44,11 +44,3 @@ cdef class RankNmp:
     cdef bint decode(self, int r, int64_t clk) noexcept nogil
     cdef int64_t decode_next(self, int r, int64_t clk) noexcept nogil
     cdef void settle(self, int r, int group) noexcept nogil
-
-
-cdef inline int64_t credit_from(RankNmp ranks, int r) noexcept nogil:
-    """Clock from which the host has a credit of rank r: the place of the next instruction was left before.
-
-    NEVER + 1 where that is not known yet.
-    """
-    return ranks.fifo[r, ranks.rank[r].fifo_tail].popped + 1
