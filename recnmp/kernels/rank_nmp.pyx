@@ -4,6 +4,12 @@ Its window and scheduler are rank_window.pyx, its RankCache rank_cache.pyx, its 
 docs/microarchitecture.md, section 4. State is plain arrays by rank; `step_rank` does one clock of one rank and says
 in `next_clk` before which clock nothing can happen there. Skipping idle clocks uses that and nothing else, so there is
 one behaviour only.
+
+`run_rank` steps a rank ahead of the channel's clock, as long as nothing can come in between: a rank is touched from
+outside only by instructions, which go behind what its FIFO holds, and by the clearing of a `done` bit, for which only
+CONFIG waits. So while the FIFO's head is a LOOKUP, the rank may go on until that is popped. What the outside sees of
+the rank tells its clock: `popped` of a place in the FIFO, which is the host's credit, and `done`. And the batch cannot
+end before, since the sum of that LOOKUP must cross.
 """
 
 cimport cython
@@ -16,10 +22,10 @@ from .operand_path cimport Path
 from .rank_cache cimport RankCache
 from .rank_window cimport RankWindow, Window
 from .vocabulary cimport CONFIG, GROUPS, LOOKUP, NEVER, Instruction
-from .vocabulary import instruction_dtype
 from .window_entries cimport CACHE_BYPASSES, MET_BYPASS, NONE, Entry, has_room, next_release
 
 cdef Rank _rank[1]
+cdef Slot _slot[1]
 
 
 @cython.final
@@ -44,9 +50,10 @@ cdef class RankNmp:
         self.tags_per_group = tags_per_group
         self.pipeline = pipeline
         self.rank = np.zeros(self.ranks, np.asarray(<Rank[:1]>_rank).dtype)
-        self.fifo = np.zeros((self.ranks, fifo_depth), instruction_dtype)
-        self.fifo_visible = np.zeros((self.ranks, fifo_depth), np.int64)
+        self.fifo = np.zeros((self.ranks, fifo_depth), np.asarray(<Slot[:1]>_slot).dtype)
         for r in range(self.ranks):
+            for g in range(fifo_depth):
+                self.fifo[r, g].popped = -1
             self.rank[r].next_clk = window.window[r].look
             self.rank[r].news = NEVER
             for g in range(GROUPS):
@@ -83,25 +90,35 @@ cdef class RankNmp:
     cdef bint push(self, int r, Instruction* instruction, int64_t clk) noexcept nogil:
         """An instruction on the bus in clock clk: visible in the FIFO on the next. False if it is full."""
         cdef Rank* rank = &self.rank[r]
-        cdef int place
+        cdef Slot* slot = &self.fifo[r, rank.fifo_tail]
         if rank.fifo_count == self.fifo_depth:
             return False
-        place = rank.fifo_head + rank.fifo_count
-        if place >= self.fifo_depth:
-            place -= self.fifo_depth
-        self.fifo[r, place] = instruction[0]
-        self.fifo_visible[r, place] = clk + 1
+        slot.instruction = instruction[0]
+        slot.visible = clk + 1
+        slot.popped = NEVER
+        rank.fifo_tail = rank.fifo_tail + 1 if rank.fifo_tail + 1 < self.fifo_depth else 0
         rank.fifo_count += 1
-        if clk + 1 < rank.next_clk:
-            rank.next_clk = clk + 1
+        rank.next_clk = min(rank.next_clk, max(rank.clock, clk + 1))
         return True
 
     cdef void clear_done(self, int r, int group, int64_t clk) noexcept nogil:
         cdef Rank* rank = &self.rank[r]
         rank.done[group] = NEVER
         rank.ended[group] = NEVER
-        if clk + 1 < rank.next_clk:  # a CONFIG may wait for it
-            rank.next_clk = clk + 1
+        rank.next_clk = min(rank.next_clk, max(rank.clock, clk + 1))  # a CONFIG may wait for it
+
+    cdef bint run_rank(self, int r, int64_t clk, int64_t horizon) noexcept nogil:
+        """Step a rank in clk, and on all its clocks up to `horizon` that nobody else can bear on; True if an
+        instruction left the FIFO."""
+        cdef Rank* rank = &self.rank[r]
+        cdef bint popped = False
+        while True:
+            popped |= self.step_rank(r, clk, True)
+            clk = rank.next_clk
+            if clk > horizon or rank.fifo_count == 0 or self.fifo[r, rank.fifo_head].instruction.opcode < LOOKUP:
+                return popped
+            if self.window.logging and not self.window.has_room():
+                return popped
 
     cdef bint step_rank(self, int r, int64_t clk, bint skip) noexcept nogil:
         """One clock; True if an instruction left the FIFO.
@@ -134,6 +151,7 @@ cdef class RankNmp:
             self.cache.port[r].look = self.cache.next_clk(r, clk)
             soonest = min(soonest, self.cache.port[r].look)
         rank.next_clk = soonest
+        rank.clock = clk + 1
         return popped
 
     cdef void enter(self, int r, Instruction* instruction, int64_t clk) noexcept nogil:
@@ -153,9 +171,10 @@ cdef class RankNmp:
     cdef bint decode(self, int r, int64_t clk) noexcept nogil:
         """Pop the FIFO's head if it may go in this clock."""
         cdef Rank* rank = &self.rank[r]
-        cdef Instruction* head = &self.fifo[r, rank.fifo_head]
+        cdef Slot* slot = &self.fifo[r, rank.fifo_head]
+        cdef Instruction* head = &slot.instruction
         cdef int group = head.group
-        if rank.fifo_count == 0 or self.fifo_visible[r, rank.fifo_head] > clk:
+        if rank.fifo_count == 0 or slot.visible > clk:
             return False
         if head.opcode >= LOOKUP:
             if not has_room(self.window.entries, r, clk):
@@ -171,6 +190,7 @@ cdef class RankNmp:
         else:
             rank.ended[group] = clk
             self.settle(r, group)
+        slot.popped = clk
         rank.fifo_head = rank.fifo_head + 1 if rank.fifo_head + 1 < self.fifo_depth else 0
         rank.fifo_count -= 1
         return True
@@ -178,11 +198,12 @@ cdef class RankNmp:
     cdef int64_t decode_next(self, int r, int64_t clk) noexcept nogil:
         """Nothing was popped in clk: the next clock on which something could be, as far as this rank knows."""
         cdef Rank* rank = &self.rank[r]
+        cdef Slot* slot = &self.fifo[r, rank.fifo_head]
         if rank.fifo_count == 0:
             return NEVER
-        if self.fifo_visible[r, rank.fifo_head] > clk:
-            return self.fifo_visible[r, rank.fifo_head]
-        if self.fifo[r, rank.fifo_head].opcode >= LOOKUP:
+        if slot.visible > clk:
+            return slot.visible
+        if slot.instruction.opcode >= LOOKUP:
             return next_release(self.window.entries, r)
         return NEVER  # a read or the DIMM's clearing of done will wake it
 

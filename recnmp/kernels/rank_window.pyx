@@ -88,10 +88,11 @@ cdef class RankWindow:
         return self.n_commands + self.ranks <= self.commands.shape[0]
 
     def take_logs(self):
-        """Commands and operands since the last call, in order of clock; the logs are emptied."""
-        commands = np.asarray(self.commands)[: self.n_commands].copy()
+        """Commands and operands since the last call, in order of clock and rank; the logs are emptied."""
+        commands = np.asarray(self.commands)[: self.n_commands]
         self.n_commands = 0
-        return commands, self.operands.take_log()
+        # ranks go ahead of each other
+        return commands[np.lexsort((commands["rank"], commands["clk"]))], self.operands.take_log()
 
     cdef int enter(self, int r, Instruction* instruction) noexcept nogil:
         """A LOOKUP takes a free entry; what its lines are, the caller says next."""
