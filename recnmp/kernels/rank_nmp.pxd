@@ -5,6 +5,7 @@ from libc.stdint cimport int16_t, int32_t, int64_t
 from .operand_path cimport OperandPath
 from .rank_cache cimport RankCache
 from .rank_window cimport RankWindow
+from .stalls cimport Stalls
 from .vocabulary cimport GROUPS, Instruction
 
 # A place of a FIFO.
@@ -32,6 +33,8 @@ cdef class RankNmp:
     cdef readonly RankCache cache  # None: there is none
     cdef OperandPath operands
     cdef bint cached
+    cdef readonly Stalls stalls  # None: nobody asks
+    cdef bint watched
     cdef readonly int64_t pipeline
     cdef Rank[::1] rank
     cdef Slot[:, ::1] fifo
@@ -44,3 +47,5 @@ cdef class RankNmp:
     cdef bint decode(self, int r, int64_t clk) noexcept nogil
     cdef int64_t decode_next(self, int r, int64_t clk) noexcept nogil
     cdef void settle(self, int r, int group) noexcept nogil
+    cdef int head(self, int r) noexcept nogil
+    cdef int64_t head_visible(self, int r) noexcept nogil

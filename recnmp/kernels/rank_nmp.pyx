@@ -21,6 +21,7 @@ from libc.stdint cimport int64_t
 from .operand_path cimport Path
 from .rank_cache cimport RankCache
 from .rank_window cimport RankWindow, Window
+from .stalls cimport A_LOOKUP, ANOTHER, NOTHING, Stalls
 from .vocabulary cimport CONFIG, GROUPS, LOOKUP, NEVER, Instruction
 from .window_entries cimport CACHE_BYPASSES, MET_BYPASS, NONE, Entry, has_room, next_release
 
@@ -33,17 +34,21 @@ cdef class RankNmp:
     """All rank-NMPs of one channel.
 
     window: windows and schedulers of its ranks. fifo_depth: instructions that a FIFO holds. tags_per_group: P of D6.
-    pipeline: clocks of the datapath. cache: of the same window, or None.
+    pipeline: clocks of the datapath. cache: of the same window, or None. stalls: of the same window, or None: then nobody
+    asks what clocks go to.
     """
 
     def __init__(
         self, RankWindow window, int fifo_depth, int tags_per_group, int64_t pipeline, RankCache cache=None,
+        Stalls stalls=None,
     ):
         cdef int r, g
         self.window = window
         self.operands = window.operands
         self.cache = cache
         self.cached = cache is not None
+        self.stalls = stalls
+        self.watched = stalls is not None
         self.ranks = window.ranks
         self.ranks_per_dimm = window.ranks_per_dimm
         self.fifo_depth = fifo_depth
@@ -128,8 +133,11 @@ cdef class RankNmp:
         cdef Rank* rank = &self.rank[r]
         cdef Window* window = &self.window.window[r]
         cdef Path* path = &self.operands.path[r]
-        cdef bint popped
+        cdef bint popped, unprobed = False
         cdef int64_t soonest
+        if self.watched:
+            unprobed = self.cached and self.cache.port[r].unprobed_count > 0
+            self.stalls.begin(r, clk, self.head(r), self.head_visible(r))
         if not skip or window.look <= clk:
             window.look = self.window.schedule(r, clk)
         if not self.operands.foreseen and (not skip or path.look <= clk):
@@ -152,6 +160,8 @@ cdef class RankNmp:
             soonest = min(soonest, self.cache.port[r].look)
         rank.next_clk = soonest
         rank.clock = clk + 1
+        if self.watched:
+            self.stalls.end(r, clk, popped or unprobed)
         return popped
 
     cdef void enter(self, int r, Instruction* instruction, int64_t clk) noexcept nogil:
@@ -190,10 +200,23 @@ cdef class RankNmp:
         else:
             rank.ended[group] = clk
             self.settle(r, group)
+        if self.watched:
+            self.stalls.account[r].over = head.closing
         slot.popped = clk
         rank.fifo_head = rank.fifo_head + 1 if rank.fifo_head + 1 < self.fifo_depth else 0
         rank.fifo_count -= 1
         return True
+
+    cdef int head(self, int r) noexcept nogil:
+        """What the FIFO begins with, visible or not yet."""
+        cdef Rank* rank = &self.rank[r]
+        if rank.fifo_count == 0:
+            return NOTHING
+        return A_LOOKUP if self.fifo[r, rank.fifo_head].instruction.opcode >= LOOKUP else ANOTHER
+
+    cdef int64_t head_visible(self, int r) noexcept nogil:
+        cdef Rank* rank = &self.rank[r]
+        return self.fifo[r, rank.fifo_head].visible if rank.fifo_count else NEVER
 
     cdef int64_t decode_next(self, int r, int64_t clk) noexcept nogil:
         """Nothing was popped in clk: the next clock on which something could be, as far as this rank knows."""
