@@ -17,6 +17,10 @@ cdef enum:  # of a rank, in the order of RANK_COUNTERS
     CACHE_HITS, CACHE_SECONDARY_HITS, CACHE_MISSES, CACHE_BYPASSES, CACHE_FILLS, HAZARD_CLOCKS
     N_COUNTERS
 
+cdef enum:  # what a line met, in the order of their counters above
+    MET_HIT, MET_SECONDARY_HIT, MET_MISS, MET_BYPASS
+    MET_KINDS
+
 # An instruction, its lines and its operands. Lines are counted in the order of the page: parameter lines first. Those
 # from `probed` on are unprobed; of the others, those that are wanted are told by a bit each, and the rest is coming,
 # waiting or here. An operand is `held` until all lines that it needs are here, then `offered`, then taken. Where each
@@ -55,6 +59,7 @@ cdef class WindowEntries:
     cdef Places[::1] places
     cdef int64_t[:, ::1] release  # clocks on which entries become free, visible: a ring
     cdef int64_t[:, ::1] counters
+    cdef int64_t[:, :, ::1] met  # by rank and tag group: lines of the group's packet, by what they met
 
     cdef int enter(self, int r, Instruction* instruction, int bank) noexcept nogil
     cdef void lay_out(self, int r, int place, RowForm* form) noexcept nogil
