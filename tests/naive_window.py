@@ -1,4 +1,4 @@
-"""What stands in a window of the naive machine: lookups, their lines and operands (docs/microarchitecture.md, section 4).
+"""What stands in a window of the naive machine: lookups, lines, operands (docs/microarchitecture.md, section 4).
 
 A line has no state but the clocks at which things happened to it, or were to be seen to happen; its state in clock t
 is worked out from them.

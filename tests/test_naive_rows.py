@@ -1,7 +1,7 @@
 """Rows of all types in the naive machine, against clocks and values worked out by hand from docs/microarchitecture.md.
 
-DDR4-2400R: CL = RCD = RP = 16, BL 4, CCD 4/6, RRD 4/6. A line whose RD goes in t is present in t + 19. The first LOOKUP of
-a batch that starts in s is popped in s + 2, without a cache wanted in s + 3, with one probed then.
+DDR4-2400R: CL = RCD = RP = 16, BL 4, CCD 4/6, RRD 4/6. A line whose RD goes in t is present in t + 19. The first LOOKUP
+of a batch that starts in s is popped in s + 2, without a cache wanted in s + 3, with one probed then.
 """
 
 from __future__ import annotations
@@ -175,7 +175,14 @@ ROWS = [  # dtype, layout, dim, offset -> bytes, lines, parameter lines, operand
     ("dtype", "layout", "dim", "offset", "size", "lines", "parameters", "operands"), ROWS
 )
 def test_rows(
-    dtype: int, layout: int, dim: int, offset: int, size: int, lines: int, parameters: list[int], operands: int
+    dtype: int,
+    layout: int,
+    dim: int,
+    offset: int,
+    size: int,
+    lines: int,
+    parameters: list[int],
+    operands: int,
 ) -> None:
     row = Row(dtype, layout, dim, offset)
     assert (row.row_bytes, row.lines, sorted(row.parameter_lines)) == (size, lines, parameters)
@@ -205,7 +212,7 @@ def test_values_by_hand() -> None:
 def test_halves_widen_as_numpy_does(bits: int) -> None:
     mine = widened(struct.pack("<H", bits))
     other = np.float32(np.array([bits], np.uint16).view(np.float16)[0])
-    assert np.isnan(mine) and np.isnan(other) or word(mine) == word(other)
+    assert (np.isnan(mine) and np.isnan(other)) or word(mine) == word(other)
 
 
 @given(st.sampled_from(list(FORMATS)), st.integers(1, 128), st.integers(0, 15), st.integers(1, 8))
