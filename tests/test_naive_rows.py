@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from machine_cases import Case
 from machine_referee import accept
+from naive_lane import NaiveLane
 from naive_machine import Log
 from naive_rows import FORMATS, Row, widened
 from row_corners import row_corners
@@ -206,6 +207,29 @@ def test_values_by_hand() -> None:
     # no product, no sum that is not a number in another way than 0x7FC00000
     assert word(row.value(bytes([0]) + struct.pack("<ff", -np.inf, 1.0), 0)) == NAN
     assert word(Row(FP16, PLAIN, 1).value(bytes([1, 0xFE]), 0)) == NAN
+
+
+WORDS = st.one_of(
+    st.integers(0, 2**32 - 1), st.sampled_from([0, 1, 1 << 31, 0x7F800000, 0xFFC00000, 0x00800000])
+)
+
+
+@given(st.lists(WORDS, min_size=1, max_size=4), st.integers(0, 3), st.integers(0, 1))
+def test_a_lane_without_an_element_leaves_its_sum(elements: list[int], dtype: int, weighted: int) -> None:
+    """+0.0 with scale 1.0, bias -0.0 and weight 1.0, in a lane of any type: not a bit of any sum changes."""
+    lane = NaiveLane()
+    common = {"tag": 3, "group": 1, "read_tag": 3, "read_group": 1, "weight": 0x3F800000, "bias": 1 << 31}
+    common |= {"scale": 0x3F800000, "weighted": weighted, "read": 1}
+    fp32 = [{**common, "element": element, "dtype": 0, "valid": 1} for element in elements]
+    masked = {**common, "element": 0, "dtype": dtype, "valid": 1, "first": 0}
+    idle = {**masked, "valid": 0}
+    sums = []
+    for number, operand in enumerate([*fp32, masked]):
+        lane.step({**operand, "first": int(not number)})
+        for _ in range(20):
+            out = lane.step(idle)
+        sums.append(out["sum"])
+    assert sums[-1] == sums[-2]
 
 
 @given(st.integers(0, 0xFFFF))
