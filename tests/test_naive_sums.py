@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from machine_cases import Encoder, Lookup, Packet, is_lookup, random_case
+from naive_rows import Row
 from naive_sums import naive_sums
 from test_naive_machine import lookup, run
 
@@ -64,3 +66,43 @@ def test_one_nan() -> None:
     _, sums = naive_sums(batch.stream, machine.log.operands, lambda i, _: values[i], 1)
     assert sums[0, 0].view(np.uint32).tolist() == [0x7FC00000] * 16
     assert sums[0, 1].view(np.uint32).tolist() == [0x7FC00000] * 16
+
+
+def stored(elements: list[int], dtype: int, layout: int) -> bytes:
+    """A row of small whole numbers; scale 0.5 and bias -3 where it is quantised."""
+    if dtype < 2:
+        return np.array(elements, (np.float32, np.float16)[dtype]).tobytes()
+    small = np.array(elements, np.uint8)
+    if dtype == 3:
+        small = np.append(small, np.zeros(len(small) % 2, np.uint8))
+        small = small[0::2] | small[1::2] << 4
+    wide = np.float32 if dtype == 2 and layout == 1 else np.float16
+    parameters = np.array([0.5, -3], wide).tobytes()
+    return small.tobytes() + parameters if layout == 1 else parameters + small.tobytes()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_sums_of_stored_rows(seed: int) -> None:
+    """Rows of every type as bytes, in runs and straddling lines: exact, whatever the order of operands."""
+    case = random_case(seed, most_packets=3, longest=8)
+    machine = case.machine()
+    case.run(machine)
+    of_lookup = {int(i["lookup"]): i for i in case.stream[is_lookup(case.stream)]}
+    rng = np.random.default_rng(seed)
+    elements = {item: rng.integers(0, 16, i["dim"]).tolist() for item, i in of_lookup.items()}
+
+    def value(item: int, element: int) -> np.float32:
+        form = [int(of_lookup[item][name]) for name in ("dtype", "layout", "dim")]
+        return Row(*form).value(stored(elements[item], *form[:2]), element)
+
+    _, sums = naive_sums(case.stream, machine.log.operands, value, case.parameters["ranks_per_dimm"])
+    exact: dict[tuple[int, int], np.ndarray] = {}
+    for item, i in of_lookup.items():
+        row = np.array(elements[item], float)
+        if i["dtype"] >= 2:
+            row = row / 2 - 3
+        key = int(i["packet"]), int(i["tag"])
+        exact[key] = exact.get(key, 0) + row * (float(i["weight"]) if i["weighted"] else 1)
+    assert {key: total.tolist() for key, total in exact.items()} == {
+        key: vector.tolist() for key, vector in sums.items()
+    }
