@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from recnmp import RecnmpError, isa
 from recnmp.config.system import SystemConfig
+from recnmp.config.units import Nmp
 from recnmp.host import PacketBuilder, to_wire
 from recnmp.packets import Packets
 from recnmp.placement import Placement
@@ -96,7 +97,7 @@ def all_hold(workload: Workload, mapping: tuple[str, int], poolings: int, order:
     """What the tests above say."""
     system = config(mapping[0], poolings, channels=mapping[1])
     placement = Placement(system, workload.tables)
-    builder = PacketBuilder(workload.tables, placement, poolings)
+    builder = PacketBuilder(workload.tables, placement, system.units)
     (batch,) = workload.batches()
     built = builder.build(batch, order)
     assert len(built) == mapping[1]
@@ -173,7 +174,7 @@ def test_prediction_is_the_last_row_sent_to_the_bank() -> None:
         rng.integers(0, 300, 400), lengths=[20] * 20, tables=tables, batch_size=10
     )
     system = config("RoRaBaCoCh", pages="sequential")
-    builder = PacketBuilder(tables, Placement(system, tables), 8)
+    builder = PacketBuilder(tables, Placement(system, tables), system.units)
     rows: dict[tuple[int, ...], int] = {}
     seen = set()
     for batch in workload.batches():
@@ -198,7 +199,7 @@ def test_packet_numbers_go_on() -> None:
     """Over batches, with batches that send nothing between."""
     tables = [Table("t", 10, 16)]
     workload = Workload.from_arrays([1, 2], lengths=[0, 1, 0, 0, 0, 1], tables=tables, batch_size=2)
-    builder = PacketBuilder(tables, Placement(config("skylake"), tables), 1)
+    builder = PacketBuilder(tables, Placement(config("skylake"), tables), config("skylake", 1).units)
     packets = [builder.build(batch, "table")[0] for batch in workload.batches()]
     assert [p.stream["packet"].tolist() for p in packets] == [[0, 0, 0], [], [1, 1, 1]]
     assert [p.first_packet for p in packets] == [0, 1, 1]
@@ -211,7 +212,7 @@ def test_nine_lines_are_eight_and_one(mapping: str, bursts: list[int]) -> None:
     which flips the bank group with every line, nine."""
     table = Table("t", 8, 127)
     workload = Workload.from_arrays([1], lengths=[1], tables=[table], batch_size=1)
-    builder = PacketBuilder([table], Placement(config(mapping), [table]), 8)
+    builder = PacketBuilder([table], Placement(config(mapping), [table]), Nmp())
     ((packets,),) = (builder.build(batch, "table") for batch in workload.batches())
     lookups = packets.stream[1:-1]
     assert lookups["bursts"].tolist() == bursts
@@ -248,7 +249,7 @@ def test_what_cannot_be_summed_is_refused(table: Table, words: str, mapping: str
     """By the table's name, with what would help; rows that lie in one DRAM row are fine."""
     placement = Placement(config(mapping or "skylake", stride=stride or "packed"), [table])
     if not words:
-        PacketBuilder([table], placement, 8)
+        PacketBuilder([table], placement, Nmp())
         return
     with pytest.raises(RecnmpError, match=words):
-        PacketBuilder([table], placement, 8)
+        PacketBuilder([table], placement, Nmp())
