@@ -52,11 +52,11 @@ class PacketBuilder:
     def _check_whole(self, number: int, table: Table) -> None:
         """Raise RecnmpError if a row of a quantised table would need two instructions (D9).
 
-        What changes from a line to the next within a page is the same in all pages, so that the rows of one tell of all.
+        What changes from a line to the next within a page is the same in all pages: the rows of one tell of all.
         """
         rules, rows = self._placement.config.placement, min(table.rows, self._placement.rows_per_page(number))
         lines = self._placement.locate(number, np.arange(rows))
-        start, bursts, first_line = _runs(lines)
+        start, _, first_line = _runs(lines)
         if not first_line.any():
             return
         row = int(lines.vector[start[np.flatnonzero(first_line)[0]]])

@@ -114,7 +114,11 @@ INSTRUCTION = Layout(
         Field("weight", 32, "LOOKUP: weight, FP32 bits; CONFIG: elements of a vector"),
         Field("locality", 1, "1: the line may use the RankCache"),
         Field("psum_tag", 4, "partial sum that the vector is added to"),
-        Field("byte_offset", 4, "where the row begins in its line 0, in 4-byte words; only sent where rows need it"),
+        Field(
+            "byte_offset",
+            4,
+            "where the row begins in its line 0, in 4-byte words; only sent where rows need it",
+        ),
     ),
 )
 

@@ -208,15 +208,17 @@ def test_packet_numbers_go_on() -> None:
 
 @pytest.mark.parametrize(("mapping", "bursts"), [("RoBaRaCoCh", [8, 1]), ("skylake", [1] * 9)])
 def test_nine_lines_are_eight_and_one(mapping: str, bursts: list[int]) -> None:
-    """Row 1 of 508 bytes begins 60 bytes into a line, and touches nine: by a plain order they are two runs, by the hash,
-    which flips the bank group with every line, nine."""
+    """Row 1 of 508 bytes begins 60 bytes into a line, and touches nine: by a plain order they are two runs, by the
+    hash, which flips the bank group with every line, nine."""
     table = Table("t", 8, 127)
     workload = Workload.from_arrays([1], lengths=[1], tables=[table], batch_size=1)
     builder = PacketBuilder([table], Placement(config(mapping), [table]), Nmp())
     ((packets,),) = (builder.build(batch, "table") for batch in workload.batches())
     lookups = packets.stream[1:-1]
     assert lookups["bursts"].tolist() == bursts
-    assert lookups["opcode"].tolist() == ([8, 4] if mapping != "skylake" else [8, 9, 10, 11, 12, 13, 14, 15, 4])
+    assert lookups["opcode"].tolist() == (
+        [8, 4] if mapping != "skylake" else [8, 9, 10, 11, 12, 13, 14, 15, 4]
+    )
     assert lookups["byte_offset"].tolist() == [15] * len(bursts)
     assert (packets.lines, packets.offset_lookups) == (9, len(bursts))
     assert isa.is_lookup(packets.stream["opcode"]).tolist() == [False, *[True] * len(bursts), False]
