@@ -149,7 +149,8 @@ ELEMENTS_PER_GROUP = 16
 
 def is_lookup(opcode: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
     """Which opcodes are LOOKUPs."""
-    return (opcode >= LOOKUP) | (opcode == LOOKUP_LINE_8)
+    lookups: npt.NDArray[np.bool_] = (opcode >= LOOKUP) | (opcode == LOOKUP_LINE_8)
+    return lookups
 
 
 def lookup_opcode(line: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
