@@ -128,7 +128,8 @@ cdef class RankNmp:
         cdef Rank* rank = &self.rank[r]
         cdef Window* window = &self.window.window[r]
         cdef Path* path = &self.operands.path[r]
-        cdef bint popped
+        cdef Slot* slot = &self.fifo[r, rank.fifo_head]
+        cdef bint popped = False
         cdef int64_t soonest
         if not skip or window.look <= clk:
             window.look = self.window.schedule(r, clk)
@@ -141,12 +142,9 @@ cdef class RankNmp:
             rank.unfinished[path.finished] -= 1
             self.settle(r, path.finished)
             path.finished = NONE
-        popped = self.decode(r, clk)
-        if popped:
-            soonest = clk + 1 if rank.fifo_count else NEVER
-        else:
-            soonest = self.decode_next(r, clk)
-        soonest = min(soonest, min(window.look, path.look))
+        if rank.fifo_count and slot.visible <= clk:
+            popped = self.decode(r, slot, clk)
+        soonest = min(self.decode_next(r, popped, clk), min(window.look, path.look))
         if self.cached:
             self.cache.port[r].look = self.cache.next_clk(r, clk)
             soonest = min(soonest, self.cache.port[r].look)
@@ -168,14 +166,11 @@ cdef class RankNmp:
         self.window.entries.met[r, instruction.group, MET_BYPASS] += instruction.bursts
         self.window.want(r, place, (1 << instruction.bursts) - 1, clk)
 
-    cdef bint decode(self, int r, int64_t clk) noexcept nogil:
-        """Pop the FIFO's head if it may go in this clock."""
+    cdef bint decode(self, int r, Slot* slot, int64_t clk) noexcept nogil:
+        """Pop the FIFO's head, visible in clk, if it may go in this clock."""
         cdef Rank* rank = &self.rank[r]
-        cdef Slot* slot = &self.fifo[r, rank.fifo_head]
         cdef Instruction* head = &slot.instruction
         cdef int group = head.group
-        if rank.fifo_count == 0 or slot.visible > clk:
-            return False
         if head.opcode >= LOOKUP:
             if not has_room(self.window.entries, r, clk):
                 return False
@@ -195,17 +190,19 @@ cdef class RankNmp:
         rank.fifo_count -= 1
         return True
 
-    cdef int64_t decode_next(self, int r, int64_t clk) noexcept nogil:
-        """Nothing was popped in clk: the next clock on which something could be, as far as this rank knows."""
+    cdef int64_t decode_next(self, int r, bint popped, int64_t clk) noexcept nogil:
+        """The next clock on which something could be popped, as far as this rank knows; popped: something was in clk."""
         cdef Rank* rank = &self.rank[r]
         cdef Slot* slot = &self.fifo[r, rank.fifo_head]
         if rank.fifo_count == 0:
             return NEVER
+        if slot.instruction.opcode >= LOOKUP and not has_room(self.window.entries, r, clk + 1):
+            return next_release(self.window.entries, r)  # NEVER: a read will wake it
         if slot.visible > clk:
             return slot.visible
-        if slot.instruction.opcode >= LOOKUP:
-            return next_release(self.window.entries, r)
-        return NEVER  # a read or the DIMM's clearing of done will wake it
+        if popped or slot.instruction.opcode >= LOOKUP:
+            return clk + 1
+        return NEVER  # a CONFIG that was not popped: the DIMM's clearing of done will wake it
 
     cdef void settle(self, int r, int group) noexcept nogil:
         """Set the clock of the done bit once END was popped and all lines of every LOOKUP are taken."""
