@@ -1,4 +1,4 @@
-# `issue` of dram.pxd for a rank that has its bus for itself: no loop over rules, since it is known what a rank-NMP issues.
+# `issue` of dram.pxd for a rank that has its bus for itself: no loop over rules, as it is known what a rank-NMP issues.
 
 from libc.stdint cimport int64_t
 

@@ -191,7 +191,7 @@ cdef class RankNmp:
         return True
 
     cdef int64_t decode_next(self, int r, bint popped, int64_t clk) noexcept nogil:
-        """The next clock on which something could be popped, as far as this rank knows; popped: something was in clk."""
+        """The next clock on which something could be popped, as far as this rank knows; popped: one was in clk."""
         cdef Rank* rank = &self.rank[r]
         cdef Slot* slot = &self.fifo[r, rank.fifo_head]
         if rank.fifo_count == 0:
