@@ -21,11 +21,13 @@ from libc.stdint cimport int64_t
 from .operand_path cimport Path
 from .rank_cache cimport RankCache
 from .rank_window cimport RankWindow, Window
-from .vocabulary cimport CONFIG, GROUPS, LOOKUP, NEVER, Instruction
-from .window_entries cimport CACHE_BYPASSES, MET_BYPASS, NONE, Entry, has_room, next_release
+from .row_form cimport RowForm, row_form
+from .vocabulary cimport CONFIG, GROUPS, NEVER, Instruction, is_lookup
+from .window_entries cimport CACHE_BYPASSES, MET_BYPASS, NONE, OPERANDS, Entry, has_room, next_release
 
 cdef Rank _rank[1]
 cdef Slot _slot[1]
+cdef RowForm _form[1]
 
 
 @cython.final
@@ -50,6 +52,7 @@ cdef class RankNmp:
         self.tags_per_group = tags_per_group
         self.pipeline = pipeline
         self.rank = np.zeros(self.ranks, np.asarray(<Rank[:1]>_rank).dtype)
+        self.form = np.zeros((self.ranks, GROUPS), np.asarray(<RowForm[:1]>_form).dtype)
         self.fifo = np.zeros((self.ranks, fifo_depth), np.asarray(<Slot[:1]>_slot).dtype)
         for r in range(self.ranks):
             for g in range(fifo_depth):
@@ -62,11 +65,11 @@ cdef class RankNmp:
                 self.rank[r].last_in[g] = -NEVER
 
     def in_flight(self):
-        """Bursts of all LOOKUPs in FIFOs and windows, at most."""
-        cdef int r, bursts = 0
+        """Operands of all LOOKUPs in FIFOs and windows, at most."""
+        cdef int r, operands = 0
         for r in range(self.ranks):
-            bursts += 8 * (self.rank[r].fifo_count + self.window.entries.places[r].entries)
-        return bursts
+            operands += OPERANDS * (self.rank[r].fifo_count + self.window.entries.places[r].entries)
+        return operands
 
     def step(self, int r, int64_t clk, Instruction[::1] arriving, int clear=0):
         """One clock of rank r alone, for lockstep.
@@ -107,15 +110,15 @@ cdef class RankNmp:
         rank.ended[group] = NEVER
         rank.next_clk = min(rank.next_clk, max(rank.clock, clk + 1))  # a CONFIG may wait for it
 
-    cdef bint run_rank(self, int r, int64_t clk, int64_t horizon) noexcept nogil:
+    cdef bint run_rank(self, int r, int64_t clk, int64_t horizon, bint skip) noexcept nogil:
         """Step a rank in clk, and on all its clocks up to `horizon` that nobody else can bear on; True if an
         instruction left the FIFO."""
         cdef Rank* rank = &self.rank[r]
         cdef bint popped = False
         while True:
-            popped |= self.step_rank(r, clk, True)
+            popped |= self.step_rank(r, clk, skip)
             clk = rank.next_clk
-            if clk > horizon or rank.fifo_count == 0 or self.fifo[r, rank.fifo_head].instruction.opcode < LOOKUP:
+            if clk > horizon or rank.fifo_count == 0 or not is_lookup(self.fifo[r, rank.fifo_head].instruction.opcode):
                 return popped
             if self.window.logging and not self.window.has_room():
                 return popped
@@ -156,6 +159,7 @@ cdef class RankNmp:
         """A LOOKUP takes a place in the window: its lines are unprobed, or wanted without a way."""
         cdef int place = self.window.enter(r, instruction), line
         cdef Entry* entry = &self.window.entry[r, place]
+        self.window.entries.lay_out(r, place, &self.form[r, instruction.group])
         if self.cached and instruction.locality:
             self.cache.enter(r, place)
             return
@@ -171,7 +175,7 @@ cdef class RankNmp:
         cdef Rank* rank = &self.rank[r]
         cdef Instruction* head = &slot.instruction
         cdef int group = head.group
-        if head.opcode >= LOOKUP:
+        if is_lookup(head.opcode):
             if not has_room(self.window.entries, r, clk):
                 return False
             self.enter(r, head, clk)
@@ -180,7 +184,7 @@ cdef class RankNmp:
         elif head.opcode == CONFIG:
             if rank.done[group] <= clk:
                 return False
-            rank.dim[group] = head.dim
+            self.form[r, group] = row_form(head.dtype, head.layout, head.dim)
             rank.valid &= ~(((1 << self.tags_per_group) - 1) << (group * self.tags_per_group))
         else:
             rank.ended[group] = clk
@@ -196,16 +200,16 @@ cdef class RankNmp:
         cdef Slot* slot = &self.fifo[r, rank.fifo_head]
         if rank.fifo_count == 0:
             return NEVER
-        if slot.instruction.opcode >= LOOKUP and not has_room(self.window.entries, r, clk + 1):
+        if is_lookup(slot.instruction.opcode) and not has_room(self.window.entries, r, clk + 1):
             return next_release(self.window.entries, r)  # NEVER: a read will wake it
         if slot.visible > clk:
             return slot.visible
-        if popped or slot.instruction.opcode >= LOOKUP:
+        if popped or is_lookup(slot.instruction.opcode):
             return clk + 1
         return NEVER  # a CONFIG that was not popped: the DIMM's clearing of done will wake it
 
     cdef void settle(self, int r, int group) noexcept nogil:
-        """Set the clock of the done bit once END was popped and all lines of every LOOKUP are taken."""
+        """Set the clock of the done bit once END was popped and all operands of every LOOKUP are taken."""
         cdef Rank* rank = &self.rank[r]
         cdef int64_t summed = rank.last_in[group] + self.pipeline
         if rank.ended[group] == NEVER or rank.unfinished[group]:
