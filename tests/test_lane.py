@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from lane_history import LaneHistory, number, pattern
 from small_trace import system, trace
 
+from recnmp.channels import make_channel
 from recnmp.kernels.lane import LANE_COUNTERS, LANE_STAGES, Lane
 from recnmp.kernels.sums import accumulate
-from recnmp.near_memory import NmpEngine, make_channel
+from recnmp.near_memory import NmpEngine
 from recnmp.placement import Placement
 from recnmp.values import HashValues
 
@@ -185,7 +186,7 @@ def test_sixteen_lanes_sum_as_the_machine_does(weighted: bool) -> None:
     engine = NmpEngine(config, workload.tables, placement, values, logging=True)
     (batch,) = workload.batches()
     engine.run_batch(batch, workload.order, 0)
-    (logs,), (packets,) = engine.logs, engine.packets
+    ((logs,),), ((packets,),) = engine.logs, engine.packets
     group_of = {int(row["packet"]): int(row["group"]) for row in logs.stream if row["opcode"] == 1}
     per_table = np.diff(batch.offsets[:: batch.batch_size])
     vectors = np.concatenate(
@@ -211,7 +212,7 @@ def test_sixteen_lanes_sum_as_the_machine_does(weighted: bool) -> None:
     rows = np.zeros((16, end, len(Lane.INPUTS)), np.uint64)
     column = {name: number for number, name in enumerate(Lane.INPUTS)}
     come: set[tuple[int, int, int]] = set()
-    for clk, lookup, packet, _, tag, group in mine.tolist():
+    for clk, lookup, packet, _, tag, group, *_ in mine.tolist():
         at = rows[:, clk - 1]  # offered in the last clock of its transfer
         vector = vectors[lookup, 16 * group : 16 * group + 16]
         at[:, column["valid"]] = 1
@@ -224,7 +225,7 @@ def test_sixteen_lanes_sum_as_the_machine_does(weighted: bool) -> None:
         at[:, column["group"]] = group
         come.add((packet, tag, group))
     last = {}
-    for clk, _, packet, _, tag, group in mine.tolist():
+    for clk, _, packet, _, tag, group, *_ in mine.tolist():
         last[packet, tag, group] = clk
     reads = {}  # the clock in which each partial sum is complete
     for (packet, tag, group), clk in last.items():
