@@ -186,7 +186,7 @@ def check(case: Case) -> None:
     assert fast == ticked
     general = run_kernel(case, skip=True, general=True)
     twin = run_twin(case)
-    # commands of one clock are logged in order of rank by the twin only, operands by the shortcut when they are foreseen
+    # commands of one clock are logged in order of rank by the twin only; the shortcut logs operands ahead
     for logs in (fast, general):
         logs["commands"].sort()
         logs["operands"].sort()

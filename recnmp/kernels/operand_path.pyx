@@ -33,9 +33,9 @@ cdef class OperandPath:
     """The way of the lines and operands of `entries` into the datapaths of their ranks.
 
     data_delay: clocks from RD to the clock after its burst (CL + BL). accumulate: clocks of the adder of the partial
-    sums. tags_per_group: P of D6. foreseen: no operand of this machine can ever wait, since there is no cache, each line
-    is one operand (`is_by_line`), and bursts are at least `accumulate` clocks apart; then a line is taken, with the
-    clock in which that will be, as soon as its RD is issued.
+    sums. tags_per_group: P of D6. foreseen: no operand of this machine can ever wait, since there is no cache, each
+    line is one operand (`is_by_line`), and bursts are at least `accumulate` clocks apart; then a line is taken, with
+    the clock in which that will be, as soon as its RD is issued.
     """
 
     def __init__(self, WindowEntries entries, int64_t data_delay, int64_t accumulate, int tags_per_group,
