@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,13 @@ from .workload import Batch, Table
 
 Int64s = npt.NDArray[np.int64]
 _PIECE = 1 << 17  # lookups that are placed between two looks at progress
+
+
+class Locality(Protocol):
+    """Which lookups may use the RankCache."""
+
+    def bits(self, batch: Batch, table: int) -> npt.NDArray[np.bool_]:
+        """The locality bit of each lookup of a table; asked for once a batch and table, tables in order."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +52,17 @@ class Packets:
 class PacketBuilder:
     """Builds packets, and keeps what the host remembers from batch to batch: packet numbers and predicted rows.
 
-    tables: the workload's; placement: where their rows are; poolings_per_packet: P of D6; locality: whether the
-    lines of all LOOKUPs may use the RankCache.
+    tables: the workload's; placement: where their rows are; poolings_per_packet: P of D6; locality: whether
+    LOOKUPs may use the RankCache: all, none, or as a Locality says.
     Raises RecnmpError for a table whose rows this machine cannot sum.
     """
 
     def __init__(
-        self, tables: Sequence[Table], placement: Placement, poolings_per_packet: int, locality: bool = False
+        self,
+        tables: Sequence[Table],
+        placement: Placement,
+        poolings_per_packet: int,
+        locality: bool | Locality = False,
     ) -> None:
         self._tables = tables
         self._placement = placement
@@ -114,16 +126,23 @@ class PacketBuilder:
     def _lookups(self, batch: Batch, table: int, placed: Progress | None) -> npt.NDArray[np.void]:
         """One LOOKUP for each run of each lookup of a table, in order; packet and tag not set yet."""
         first, last = batch.offsets[[table * batch.batch_size, (table + 1) * batch.batch_size]]
+        bits = (
+            np.full(last - first, self._locality)
+            if isinstance(self._locality, bool)
+            else self._locality.bits(batch, table)
+        )
         pieces = [np.zeros(0, instruction_dtype)]
         for start in range(first, last, _PIECE):
             end = min(last, start + _PIECE)
-            pieces.append(self._piece(batch, table, start, end))
+            pieces.append(self._piece(batch, table, start, end, bits[start - first : end - first]))
             if placed is not None:
                 placed(end - start)
         return np.concatenate(pieces)
 
-    def _piece(self, batch: Batch, table: int, first: int, last: int) -> npt.NDArray[np.void]:
-        """The LOOKUPs of lookups `first` to `last` of a batch, all of one table."""
+    def _piece(
+        self, batch: Batch, table: int, first: int, last: int, bits: npt.NDArray[np.bool_]
+    ) -> npt.NDArray[np.void]:
+        """The LOOKUPs of lookups `first` to `last` of a batch, all of one table, with their locality bits."""
         lines = self._placement.locate(table, batch.indices[first:last])
         start, bursts, group = _runs(lines)
         lookups = np.zeros(len(start), instruction_dtype)
@@ -132,7 +151,7 @@ class PacketBuilder:
         lookups["opcode"] = isa.LOOKUP + group
         lookups["bursts"] = bursts
         lookups["dim"] = self._tables[table].dim
-        lookups["locality"] = self._locality
+        lookups["locality"] = bits[vector]
         for name in ("rank", "bankgroup", "bank", "row", "column"):
             lookups[name] = getattr(lines, name)[start]
         lookups["byte_offset"] = lines.byte_offset[vector] // 4

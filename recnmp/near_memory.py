@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .config.system import BURST_BYTES, SystemConfig
-from .host import PacketBuilder, Packets
+from .host import Locality, PacketBuilder, Packets
+from .hotness import HotEntries
 from .kernels.channel import CHANNEL_COUNTERS, Channel
 from .kernels.dimm_nmp import DIMM_COUNTERS, DimmNmp
 from .kernels.dram import Device, TimingTable
@@ -116,6 +117,8 @@ def make_channel(config: SystemConfig) -> Channel:
 class NmpEngine:
     """Runs batches near memory (the Engine of recnmp.simulate).
 
+    hot_entries: what profiles batches before they run; None where nothing does.
+
     config: of kind nmp. tables, placement: what is looked up and where it lies. values: what the tables hold;
     None: timing only. skip: leave out clocks on which nothing can happen (the result is the same). logging: keep
     `logs` of the batches that ran last (`packets` are always kept).
@@ -137,9 +140,9 @@ class NmpEngine:
         self._config = config
         self._tables = tables
         units = config.units
-        self._builder = PacketBuilder(
-            tables, placement, units.poolings_per_packet, locality=units.rank_cache_bytes > 0
-        )
+        self.hot_entries = HotEntries(config, tables, placement) if units.hot_entries != "all" else None
+        locality: bool | Locality = self.hot_entries or units.rank_cache_bytes > 0
+        self._builder = PacketBuilder(tables, placement, units.poolings_per_packet, locality)
         self._values = values
         self._skip = skip
         self._logging = logging
@@ -201,6 +204,8 @@ class NmpEngine:
     def reset_counters(self) -> None:
         """Set all counters to 0; the machine's state stays."""
         self.channel.reset_counts()
+        if self.hot_entries is not None:
+            self.hot_entries.reset()
         self._poolings = self._lookups = self._lines = self._offset_lookups = self._muls = self._adds = 0
 
     def counters(self) -> dict[str, int]:

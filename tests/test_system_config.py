@@ -41,7 +41,7 @@ def test_defaults_are_the_system_of_the_paper() -> None:
 
 
 def test_presets_are_equal_in_all_that_they_share() -> None:
-    assert preset_names() == ["host", "host-llc", "recnmp-base", "recnmp-cache"]
+    assert preset_names() == ["host", "host-llc", "recnmp-base", "recnmp-cache", "recnmp-opt"]
     assert load_system("host-llc").baseline() == load_system("host")
     assert load_system("recnmp-base").as_host() == load_system("host")
     cache = load_system("recnmp-cache")

@@ -1,0 +1,16 @@
+import numpy as np
+import numpy.typing as npt
+
+from .clocked import Clocked
+
+class HotProfiler(Clocked):
+    rows: int
+    size: int
+    top: int
+    def __init__(self, rows: int, size: int, bits: int) -> None: ...
+    def step(
+        self, clear: int = 0, valid: int = 0, ask: int = 0, key: int = 0
+    ) -> tuple[int, int, int]: ...
+    def clear(self) -> None: ...
+    def count(self, keys: npt.NDArray[np.uint64]) -> None: ...
+    def ask(self, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]: ...
