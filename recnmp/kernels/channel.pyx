@@ -12,6 +12,7 @@ import numpy as np
 from cpython.exc cimport PyErr_CheckSignals
 
 from .dimm_nmp cimport Dimm, DimmNmp
+from .packet_log cimport PacketLog
 from .rank_nmp cimport Rank, RankNmp
 from .vocabulary cimport CONFIG, GROUPS, LOOKUP, NEVER, TAGS, Instruction, ResultBurst
 from .packet_stream import check_stream
@@ -65,7 +66,7 @@ cdef class Channel:
         self.next_clk = NEVER
         self.now = 0
         self.last_crossed = 0
-        self.packet_log = np.zeros((0, 3), np.int64)
+        self.packets = PacketLog()
         self.stream = np.zeros(0, instruction_dtype)
         self.counters = np.zeros(N_CHANNEL_COUNTERS, np.int64)
 
@@ -140,11 +141,8 @@ cdef class Channel:
         return commands, operands, bursts, sends
 
     def take_packets(self):
-        """int64 [n, 3]: packet, clock of its CONFIG, clock at which its last result had crossed; in order of the
-        latter, since the last call."""
-        finished = np.asarray(self.packet_log)[: self.n_packets].copy()
-        self.n_packets = 0
-        return finished
+        """int64 [n, len(PACKET_COLUMNS)]: the packets that ended since the last call (kernels/packet_log)."""
+        return self.packets.take()
 
     def counts(self):
         """int64 [len(CHANNEL_COUNTERS)], a copy."""
@@ -168,10 +166,7 @@ cdef class Channel:
         self.sends = np.zeros(stream.shape[0] if self.logging else 0, sent_dtype)
         self.n_bursts = 0
         self.n_sends = 0
-        waiting = self.take_packets()
-        self.packet_log = np.zeros((packets + len(waiting), 3), np.int64)
-        np.asarray(self.packet_log)[: len(waiting)] = waiting
-        self.n_packets = len(waiting)
+        self.packets.make_room(packets)
 
     cdef bint finished(self, bint drain) noexcept nogil:
         cdef int g
@@ -310,10 +305,9 @@ cdef class Channel:
         self.progress_clk = clk
         self.bursts_due[group] -= sent
         if self.bursts_due[group] == 0:
-            self.packet_log[self.n_packets, 0] = self.packet_of[group]
-            self.packet_log[self.n_packets, 1] = self.offered[group]
-            self.packet_log[self.n_packets, 2] = self.bus_end
-            self.n_packets += 1
+            self.packets.add(
+                self.packet_of[group], self.offered[group], self.bus_end, self.ranks.window.entries.met, group
+            )
             self.packet_of[group] = -1
             # the bus is taken until all has crossed, so no CONFIG can take the group before
 
