@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,7 @@ def rows_by_table(batch: Batch) -> list[list[int]]:
     """The looked-up rows of each table of a batch."""
     size = batch.batch_size
     bounds = batch.offsets[:: size or 1].tolist()
-    return [batch.indices[a:b].tolist() for a, b in zip(bounds, bounds[1:], strict=False)]
+    return [batch.indices[a:b].tolist() for a, b in pairwise(bounds)]
 
 
 def placed(system: SystemConfig, placement: Placement, table: int, row: int) -> list[tuple[int, int]]:
@@ -239,7 +240,7 @@ def test_a_run_profiles_and_says_what_it_cost() -> None:
     words = {"rank_cache_bytes": 2048, "rank_cache_ways": 16}
     some, every = config(**words), config(**words, hot_entries="all")
     profiled, plain = simulate(some, workload), simulate(every, workload)
-    assert plain.profile is None and plain.profiling_s is None
+    assert (plain.profile, plain.profiling_s) == (None, None)
     profile = profiled.as_json()["profile"]
     assert profile["lookups"] == workload.lookups
     # one line a lookup: cold ones are the bypasses
@@ -247,7 +248,8 @@ def test_a_run_profiles_and_says_what_it_cost() -> None:
     assert profiled.as_json()["hit_rate"] > plain.as_json()["hit_rate"]
     assert list(profile["thresholds"]) == ["a", "b"]
     assert profiled == simulate(some, workload)
-    assert profiled.profiling_s is not None and set(profiled.profiling_s) == {"counting", "choosing"}
+    assert profiled.profiling_s is not None
+    assert set(profiled.profiling_s) == {"counting", "choosing"}
 
 
 def test_threshold_1_is_every_lookup() -> None:
@@ -261,7 +263,8 @@ def test_threshold_1_is_every_lookup() -> None:
 def test_warm_up_is_not_in_the_report() -> None:
     """But its lookups count for the thresholds, as all of the trace does."""
     whole, rest = simulate(config(), skewed()), simulate(config(), skewed(), warmup=3)
-    assert whole.profile is not None and rest.profile is not None
+    assert whole.profile is not None
+    assert rest.profile is not None
     assert rest.profile["lookups"] * 4 == whole.profile["lookups"]
     assert rest.profile["thresholds"] == whole.profile["thresholds"]
 

@@ -57,7 +57,9 @@ class HotEntries:
         Raises RuntimeError if thresholds are to be chosen and are not.
         """
         if self._thresholds is None:
-            raise RuntimeError("nmp.hot_threshold = 'auto': thresholds are chosen over a trace, before it runs")
+            raise RuntimeError(
+                "nmp.hot_threshold = 'auto': thresholds are chosen over a trace, before it runs"
+            )
         began = time.perf_counter()
         threshold = self._thresholds[batch.index if self._by_batch else 0, table]
         bits: Bools = self._counting.of(batch, table) >= threshold
