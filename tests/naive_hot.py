@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Sequence
+from copy import deepcopy
 
 WORD = (1 << 64) - 1
 Key = tuple[int, bool]  # and whether it is asked for
@@ -98,11 +99,15 @@ def best_threshold(
     sets: int,
     ways: int,
     tried: Sequence[int],
-) -> int:
-    """Of batches of one table's lookups, each a row and its lines as (rank, line in the rank): most hits, smallest."""
-    hits = []
+    before: dict[int, NaiveLru] | None = None,
+) -> tuple[int, dict[int, NaiveLru]]:
+    """Of batches of one table's lookups, each a row and its lines as (rank, line in the rank): most hits, smallest.
+
+    before: the caches, by rank, that all start with. Returns the threshold and the caches that it leaves.
+    """
+    hits, left = [], []
     for threshold in tried:
-        caches: dict[int, NaiveLru] = {}
+        caches = deepcopy(before or {})
         found = 0
         for batch in batches:
             counts = Counter(row for row, _ in batch)
@@ -110,4 +115,6 @@ def best_threshold(
                 for rank, line in lines if counts[row] >= threshold else ():
                     found += caches.setdefault(rank, NaiveLru(sets, ways)).access(line)
         hits.append(found)
-    return tried[hits.index(max(hits))]
+        left.append(caches)
+    best = hits.index(max(hits))
+    return tried[best], left[best]

@@ -73,23 +73,27 @@ def test_estimates_are_never_too_small(shape: tuple[int, int, int], keys: list[i
         assert min(counts[key], top) <= estimate <= min(len(keys), top)
 
 
-@st.composite
-def clocks(draw: st.DrawFn) -> list[tuple[int, int, int, int]]:
-    row = st.tuples(
-        st.sampled_from([0] * 15 + [1]),
-        st.sampled_from([0, 1, 1, 1]),
-        st.integers(0, 1),
-        st.one_of(few, wide),
-    )
-    return draw(st.lists(row, min_size=1, max_size=80))
-
-
-@settings(max_examples=200)
-@given(st.tuples(st.integers(1, 8), st.sampled_from([2, 4, 8]), st.integers(1, 3)), clocks())
+@settings(max_examples=100)
+@given(
+    st.tuples(st.integers(1, 8), st.sampled_from([2, 4, 8]), st.integers(1, 6)),
+    st.integers(0, 9999),
+    st.integers(1, 300),
+    st.sampled_from([0.0, 0.02, 0.2]),
+)
 def test_every_output_on_every_clock(
-    shape: tuple[int, int, int], rows: list[tuple[int, int, int, int]]
+    shape: tuple[int, int, int], seed: int, clocks: int, clears: float
 ) -> None:
-    """`step` and `run` against the twin; rows of few counters, so that keys in flight meet, and clears among them."""
+    """`step` and `run` against the twin; few counters, so that keys in flight meet, and clears among them."""
+    rng = np.random.default_rng(seed)
+    rows = [
+        (
+            int(rng.random() < clears),
+            int(rng.random() < 0.8),
+            int(rng.random() < 0.4),
+            int(rng.integers(0, 12)),
+        )
+        for _ in range(clocks)
+    ]
     twin, stepped, ran = NaiveSketch(*shape), HotProfiler(*shape), HotProfiler(*shape)
     expected = [twin.step(*row) for row in rows]
     assert [stepped.step(*row) for row in rows] == expected

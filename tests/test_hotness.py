@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive_hot import NaiveSketch, best_threshold
+from naive_hot import NaiveLru, NaiveSketch, best_threshold
 
 from recnmp import isa
 from recnmp.config.system import Memory, SystemConfig
@@ -21,6 +21,8 @@ from recnmp.placement import Placement
 from recnmp.simulate import simulate
 from recnmp.stats import total
 from recnmp.workload import Batch, Table, Workload
+
+FAR = 300
 
 
 def config(**units: Any) -> SystemConfig:
@@ -41,15 +43,15 @@ def traces(draw: st.DrawFn) -> Workload:
     dims = draw(st.lists(st.sampled_from([4, 16, 32]), min_size=1, max_size=3))
     rows = [draw(st.integers(1, 40)) for _ in dims]
     sizes = draw(st.lists(st.integers(0, 4), max_size=4))
-    seed = draw(st.integers(0, 999))
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(draw(st.integers(0, 999)))
+    # far apart, so that they lie in pages of their own, in all ranks and channels
     bags = [
-        (rng.zipf(1.3, draw(st.integers(0, 20))) % top).tolist()
+        (rng.zipf(1.3, draw(st.integers(0, 20))) % top * FAR).tolist()
         for size in sizes
         for top in rows
         for _ in range(size)
     ]
-    tables = [Table(f"t{k}", top, dim) for k, (top, dim) in enumerate(zip(rows, dims, strict=True))]
+    tables = [Table(f"t{k}", top * FAR, dim) for k, (top, dim) in enumerate(zip(rows, dims, strict=True))]
     return Workload.from_arrays(
         np.array([row for bag in bags for row in bag], np.int64),
         lengths=np.array([len(bag) for bag in bags], np.int64),
@@ -76,18 +78,20 @@ def placed(system: SystemConfig, placement: Placement, table: int, row: int) -> 
     return found
 
 
-def brute_force(system: SystemConfig, workload: Workload) -> list[int]:
-    placement = Placement(system, workload.tables)
-    looked_up = [rows_by_table(batch) for batch in workload.batches() if batch.batch_size]
-    return [
-        best_threshold(
-            [[(row, placed(system, placement, table, row)) for row in batch[table]] for batch in looked_up],
-            system.units.rank_cache_bytes // (64 * system.units.rank_cache_ways),
-            system.units.rank_cache_ways,
-            THRESHOLDS,
-        )
+Looked = list[
+    tuple[int, list[tuple[int, int]]]
+]  # lookups of a table in a batch: row, and (rank, line) of its lines
+
+
+def brute_force_input(system: SystemConfig, workload: Workload) -> tuple[list[list[Looked]], int, int]:
+    """[table][batch that has samples], sets and ways."""
+    placement, units = Placement(system, workload.tables), system.units
+    batches = [rows_by_table(batch) for batch in workload.batches() if batch.batch_size]
+    looked_up = [
+        [[(row, placed(system, placement, table, row)) for row in batch[table]] for batch in batches]
         for table in range(len(workload.tables))
     ]
+    return looked_up, units.rank_cache_bytes // (64 * units.rank_cache_ways), units.rank_cache_ways
 
 
 @settings(max_examples=60, deadline=None)
@@ -99,7 +103,8 @@ def test_the_threshold_is_that_of_brute_force(workload: Workload, channels: int,
     placement = Placement(system, workload.tables)
     told: list[int] = []
     chosen = choose_thresholds(system, placement, workload, told.append)
-    assert chosen.tolist() == [brute_force(system, workload)]
+    looked_up, sets, ways = brute_force_input(system, workload)
+    assert chosen.tolist() == [[best_threshold(batches, sets, ways, THRESHOLDS)[0] for batches in looked_up]]
     assert sum(told) == workload.lookups
 
 
@@ -139,27 +144,33 @@ def test_a_threshold_a_batch_of_one_batch_is_that_of_the_trace(workload: Workloa
     assert np.array_equal(by_trace, by_batch)
 
 
-def test_a_batch_starts_with_what_the_one_before_has_left() -> None:
-    """One set of two lines. In batch 0 only t = 2 hits; its winner leaves rows 1 and 2, of which batch 1 hits one
-    with t = 1 as it comes first, while with t = 2 nothing is looked up. Cold, batch 1 would hit nothing either way.
-    """
-    system = config(rank_cache_bytes=128, hot_scope="batch", rank_cache_flush="never")
-    system = system.model_copy(update={"memory": Memory(dimms=1, ranks_per_dimm=1)})
-    workload = Workload.from_arrays(
-        [1, 2, 3, 4, 1, 5, 6, 2, 1, 7, 8], lengths=[8, 3], tables=[Table("t", 64, 16)], batch_size=1
-    )
-    placement = Placement(system, workload.tables)
-    assert choose_thresholds(system, placement, workload).tolist() == [[2], [1]]
-    assert choose_thresholds(config(rank_cache_bytes=128), placement, workload).shape == (1, 1)
-    flushed = config(rank_cache_bytes=128, rank_cache_flush="batch").model_copy(
-        update={"memory": system.memory}
-    )
-    again = Workload.from_arrays([1] * 2, lengths=[1, 1], tables=workload.tables, batch_size=1)
-    trial = threshold._Trial(flushed, [1])
-    for batch in again.batches():
-        trial.start_batch()
-        trial.access(placement.locate(0, batch.indices), np.ones(1, np.int64))
-    assert trial._hits == [0]
+@settings(max_examples=60, deadline=None)
+@given(traces(), st.sampled_from([128, 256, 512]))
+def test_thresholds_of_batches_are_those_of_brute_force(workload: Workload, size: int) -> None:
+    """Each batch is tried on the caches that the threshold before has left."""
+    system = config(rank_cache_bytes=size, hot_scope="batch")
+    chosen = choose_thresholds(system, Placement(system, workload.tables), workload)
+    looked_up, sets, ways = brute_force_input(system, workload)
+    filled = [number for number, batch in enumerate(workload.batches()) if batch.batch_size]
+    assert (np.delete(chosen, filled, axis=0) == 1).all()
+    for table, batches in enumerate(looked_up):
+        caches: dict[int, NaiveLru] = {}
+        for number, batch in zip(filled, batches, strict=True):
+            best, caches = best_threshold([batch], sets, ways, THRESHOLDS, caches)
+            assert chosen[number, table] == best
+
+
+def test_caches_that_are_emptied_before_each_batch_are_tried_so() -> None:
+    """Row 1 in two batches, otherwise alone: a hit only if the cache was kept. All thresholds tie, or 1 wins."""
+    for flush, hits in (("never", 1), ("batch", 0)):
+        system = config(rank_cache_flush=flush)
+        workload = Workload.from_arrays([1] * 2, lengths=[1, 1], tables=[Table("t", 64, 16)], batch_size=1)
+        placement = Placement(system, workload.tables)
+        trial = threshold.Trial(system, [1])
+        for batch in workload.batches():
+            trial.start_batch()
+            trial.access(placement.locate(0, batch.indices), np.ones(1, np.int64))
+        assert trial.hits == [hits]
 
 
 def sent_bits(engine: NmpEngine) -> dict[int, int]:

@@ -41,7 +41,7 @@ def choose_thresholds(
     chosen = np.full((workload.n_batches if by_batch else 1, len(workload.tables)), tried[0], np.int64)
     for group in groups(config, len(workload.tables), len(tried)):
         counts_of = counting(units)
-        trials = {table: _Trial(config, tried) for table in group}
+        trials = {table: Trial(config, tried) for table in group}
         for batch in workload.batches():
             for table in group if batch.n_tables else ():
                 rows, counts, trial = rows_of(batch, table), counts_of.of(batch, table), trials[table]
@@ -67,8 +67,8 @@ def groups(config: SystemConfig, tables: int, tried: int) -> Iterator[range]:
         yield range(first, min(first + together, tables))
 
 
-class _Trial:
-    """One table, all thresholds: for each the caches of all ranks of all channels, and their hits."""
+class Trial:
+    """One table, all thresholds: for each the caches of all ranks of all channels, and their `hits`."""
 
     def __init__(self, config: SystemConfig, tried: Sequence[int]) -> None:
         units, devices = config.units, config.dram.devices()
@@ -82,7 +82,7 @@ class _Trial:
             for _ in tried
         ]
         self._tried = tried
-        self._hits = [0] * len(tried)
+        self.hits = [0] * len(tried)
         self._flushed = units.rank_cache_flush == "batch"
         self._shape = devices.banks, devices.rows, devices.bursts_per_row
 
@@ -104,17 +104,17 @@ class _Trial:
         place, count = place[order], counts[lines.vector][order]
         for number, (threshold, caches) in enumerate(zip(self._tried, self._caches, strict=True)):
             for at, cache in enumerate(caches):
-                self._hits[number] += trial_hits(cache, place, count, threshold, first[at], first[at + 1])
+                self.hits[number] += trial_hits(cache, place, count, threshold, first[at], first[at + 1])
 
     def best(self) -> int:
         """The threshold with most hits, the smallest of several."""
-        return self._tried[self._hits.index(max(self._hits))]
+        return self._tried[self.hits.index(max(self.hits))]
 
     def settle(self) -> int:
         """The best threshold; from now on all go on from its caches, and count hits anew."""
-        best = self._hits.index(max(self._hits))
+        best = self.hits.index(max(self.hits))
         for caches in self._caches:
             for cache, kept in zip(caches, self._caches[best], strict=True):
                 assume(cache, kept)
-        self._hits = [0] * len(self._tried)
+        self.hits = [0] * len(self._tried)
         return self._tried[best]
