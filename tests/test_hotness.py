@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from naive_hot import NaiveLru, NaiveSketch, best_threshold
 
 from recnmp import isa
-from recnmp.config.system import Memory, SystemConfig
+from recnmp.config.system import SystemConfig
 from recnmp.errors import RecnmpError
 from recnmp.hotness import THRESHOLDS, HotEntries, choose_thresholds, threshold
 from recnmp.near_memory import NmpEngine
@@ -25,12 +25,12 @@ from recnmp.workload import Batch, Table, Workload
 FAR = 300
 
 
-def config(**units: Any) -> SystemConfig:
-    """Two ranks with RankCaches of 2 sets of 2 lines, for hot entries counted exactly."""
+def config(channels: int = 1, **units: Any) -> SystemConfig:
+    """Two ranks a channel with RankCaches of 2 sets of 2 lines, for hot entries counted exactly."""
     small = {"rank_cache_bytes": 256, "rank_cache_ways": 2, "hot_entries": "exact"}
     return SystemConfig.model_validate(
         {
-            "memory": {"dimms": 1, "ranks_per_dimm": 2},
+            "memory": {"channels": channels, "dimms": 1, "ranks_per_dimm": 2},
             "placement": {"mapping": "RoBaRaChCo"},
             "nmp": small | units,
         }
@@ -98,8 +98,7 @@ def brute_force_input(system: SystemConfig, workload: Workload) -> tuple[list[li
 @given(traces(), st.sampled_from([1, 2]), st.sampled_from([128, 256, 512]))
 def test_the_threshold_is_that_of_brute_force(workload: Workload, channels: int, size: int) -> None:
     """Over one and two channels, and whatever is tried together."""
-    memory = Memory(channels=channels, dimms=1, ranks_per_dimm=2)
-    system = config(rank_cache_bytes=size).model_copy(update={"memory": memory})
+    system = config(channels, rank_cache_bytes=size)
     placement = Placement(system, workload.tables)
     told: list[int] = []
     chosen = choose_thresholds(system, placement, workload, told.append)
@@ -175,25 +174,31 @@ def test_caches_that_are_emptied_before_each_batch_are_tried_so() -> None:
 
 def sent_bits(engine: NmpEngine) -> dict[int, int]:
     """Lookup of the last batch -> its locality bit; all its instructions agree."""
-    stream = engine.packets[0].stream
-    lookups = stream[stream["opcode"] >= isa.LOOKUP]
     bits: dict[int, set[int]] = {}
-    for lookup, bit in zip(lookups["lookup"].tolist(), lookups["locality"].tolist(), strict=True):
-        bits.setdefault(lookup, set()).add(bit)
+    for (packets,) in engine.packets:
+        stream = packets.stream
+        lookups = stream[stream["opcode"] >= isa.LOOKUP]
+        for lookup, bit in zip(lookups["lookup"].tolist(), lookups["locality"].tolist(), strict=True):
+            bits.setdefault(lookup, set()).add(bit)
+        assert not stream["locality"][stream["opcode"] < isa.LOOKUP].any()
     assert all(len(found) == 1 for found in bits.values())
-    assert not stream["locality"][stream["opcode"] < isa.LOOKUP].any()
     return {lookup: found.pop() for lookup, found in bits.items()}
 
 
 @settings(max_examples=40, deadline=None)
-@given(traces(), st.sampled_from(["exact", "table", "batch"]), st.sampled_from([1, 2, 3, 7]))
-def test_the_bits_that_are_sent(workload: Workload, way: str, least: int) -> None:
+@given(
+    traces(),
+    st.sampled_from(["exact", "table", "batch"]),
+    st.sampled_from([1, 2, 3, 7]),
+    st.sampled_from([1, 2]),
+)
+def test_the_bits_that_are_sent(workload: Workload, way: str, least: int, channels: int) -> None:
     """Counted by a Counter and by the plain sketch; what was counted is in the report."""
     words: dict[str, Any] = {"hot_threshold": least}
     if way != "exact":
         words |= {"hot_entries": "sketch", "sketch_rows": 2, "sketch_counters": 64, "sketch_counter_bits": 3}
         words |= {"sketch_clear": way}
-    system = config(**words)
+    system = config(channels, **words)
     engine = NmpEngine(system, workload.tables, Placement(system, workload.tables))
     hot = seen = clock = sketch_clocks = most = 0
     for batch in workload.batches():
