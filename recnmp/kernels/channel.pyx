@@ -16,7 +16,7 @@ from .credits cimport ALL, ANY, NOBODYS, credit_from, next_credit
 from .dimm_nmp cimport Dimm, DimmNmp, next_event
 from .packet_log cimport PacketLog
 from .rank_nmp cimport Rank, RankNmp
-from .vocabulary cimport CONFIG, GROUPS, LOOKUP, NEVER, TAGS, Instruction, ResultBurst
+from .vocabulary cimport CONFIG, GROUPS, NEVER, TAGS, Instruction, ResultBurst, is_lookup
 from .packet_stream import check_stream
 from .vocabulary import burst_dtype, instruction_dtype, sent_dtype
 
@@ -86,7 +86,7 @@ cdef class Channel:
         Raises ValueError for a stream that is no sequence of packets, RuntimeError if nothing moves any more.
         """
         cdef int64_t state
-        self.offer(stream, start_clk, logging)
+        self.offer(stream, start_clk, logging, drain)
         while True:
             with nogil:
                 state = self.run_clocks(skip, drain, CHUNK)
@@ -102,8 +102,8 @@ cdef class Channel:
                     f"the machine stands still: clock {self.now}, {self.position} of {len(stream)} instructions sent"
                 )
 
-    def offer(self, Instruction[::1] stream, int64_t start_clk, bint logging=False):
-        """Hand the host the packets of a batch, as `run` does.
+    def offer(self, Instruction[::1] stream, int64_t start_clk, bint logging=False, bint closing=True):
+        """Hand the host the packets of a batch, as `run` does; closing: none follows before its results have crossed.
 
         Raises ValueError for a stream that is no sequence of packets, or if the batch before is not all sent.
         """
@@ -111,7 +111,10 @@ cdef class Channel:
             left = self.stream.shape[0] - self.position
             raise ValueError(f"{left} instructions of the batch before are not sent yet")
         device = self.ranks.window.device
-        check_stream(stream, self.ranks.ranks, device.bankgroups, device.banks, self.tags_per_group)
+        operands = check_stream(
+            stream, self.ranks.ranks, device.bankgroups, device.banks, self.tags_per_group,
+            self.ranks.window.operands.foreseen,
+        )
         self.stream = stream
         self.sent = np.zeros(stream.shape[0], np.uint8)
         self.position = 0
@@ -121,9 +124,8 @@ cdef class Channel:
         self.next_clk = min(self.next_clk, start_clk)
         self.progress_clk = max(self.now, start_clk)
         self.logging = logging
-        self._make_room(stream)
-        if self.ranks.cache is not None:
-            self.ranks.cache.start_batch(start_clk)
+        self._make_room(stream, operands)
+        self.ranks.start_batch(stream, start_clk, closing)
 
     def step(self):
         """One clock of the whole channel, for lockstep; returns the clock that was stepped."""
@@ -154,13 +156,13 @@ cdef class Channel:
     def reset_counts(self):
         """Counters of the channel and its blocks to zero; the machine's state stays."""
         self.counters[:] = 0
-        self.ranks.window.entries.reset_counts()
+        self.ranks.reset_counts()
         self.dimms.reset_counts()
 
-    def _make_room(self, Instruction[::1] stream):
+    def _make_room(self, Instruction[::1] stream, int64_t operands):
         bursts = int(np.asarray(stream)["bursts"].sum())
         packets = int(np.count_nonzero(np.asarray(stream)["opcode"] == CONFIG)) + GROUPS
-        self.ranks.window.log_to(self.logging, bursts + 2 * stream.shape[0] + 64, bursts + self.ranks.in_flight())
+        self.ranks.window.log_to(self.logging, bursts + 2 * stream.shape[0] + 64, operands + self.ranks.in_flight())
         # a result needs a LOOKUP of its DIMM and tag; of packets sent before, all tags may still come
         results = self.dimms.dimms * TAGS * 8
         if self.logging:
@@ -223,10 +225,7 @@ cdef class Channel:
                 r = turn + i if turn + i < per_dimm else turn + i - per_dimm
                 if skip and rank[r].next_clk > clk:
                     continue
-                if skip:
-                    popped |= self.ranks.run_rank(d * per_dimm + r, clk, horizon)
-                else:
-                    popped |= self.ranks.step_rank(d * per_dimm + r, clk, False)
+                popped |= self.ranks.run_rank(d * per_dimm + r, clk, horizon, skip)
                 dimm.next_clk = min(dimm.next_clk, rank[r].news)
                 rank[r].news = NEVER
         if popped:
@@ -334,7 +333,7 @@ cdef class Channel:
             if self.sent[at]:
                 at += 1
                 continue
-            if instruction.opcode >= LOOKUP:
+            if is_lookup(instruction.opcode):
                 r = instruction.rank
                 if credit_from(self.ranks, r) > clk:
                     if not self.skip_full_rank:
@@ -380,7 +379,7 @@ cdef class Channel:
         cdef int r, d, bit = 1 << instruction.tag, group = self.sending
         instruction.group = group
         self.sent[at] = 1
-        if instruction.opcode >= LOOKUP:
+        if is_lookup(instruction.opcode):
             r = instruction.rank
             d = r // self.ranks.ranks_per_dimm
             if not self.tags_sent[group, d] & bit:

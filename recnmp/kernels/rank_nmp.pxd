@@ -1,10 +1,11 @@
 # The rank-NMPs of one channel: FIFO, decoder, done bits (docs/microarchitecture.md, section 4).
 
-from libc.stdint cimport int16_t, int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t
 
 from .operand_path cimport OperandPath
 from .rank_cache cimport RankCache
 from .rank_window cimport RankWindow
+from .row_form cimport RowForm
 from .stalls cimport Stalls
 from .vocabulary cimport GROUPS, Instruction
 
@@ -21,8 +22,7 @@ cdef struct Rank:
     int32_t fifo_head, fifo_count
     int32_t fifo_tail  # place of the next instruction
     int32_t valid  # a bit a tag: its partial sum has an operand
-    int32_t unfinished[GROUPS]  # LOOKUPs decoded, not all lines taken
-    int16_t dim[GROUPS]  # elements of a vector, from CONFIG
+    int32_t unfinished[GROUPS]  # LOOKUPs decoded, not all operands taken
     int64_t ended[GROUPS]  # clock on which END was popped, NEVER before
     int64_t last_in[GROUPS]  # clock on which the last operand of a LOOKUP entered the pipeline
     int64_t done[GROUPS]  # first clock on which `done` is visible as set, NEVER if not known
@@ -35,17 +35,19 @@ cdef class RankNmp:
     cdef bint cached
     cdef readonly Stalls stalls  # None: nobody asks
     cdef bint watched
+    cdef bint recount  # clocks are counted from the start of the next batch on
     cdef readonly int64_t pipeline
     cdef Rank[::1] rank
+    cdef RowForm[:, ::1] form  # by rank and tag group: of the rows, from CONFIG
     cdef Slot[:, ::1] fifo
 
     cdef bint push(self, int r, Instruction* instruction, int64_t clk) noexcept nogil
-    cdef bint run_rank(self, int r, int64_t clk, int64_t horizon) noexcept nogil
+    cdef bint run_rank(self, int r, int64_t clk, int64_t horizon, bint skip) noexcept nogil
     cdef bint step_rank(self, int r, int64_t clk, bint skip) noexcept nogil
     cdef void clear_done(self, int r, int group, int64_t clk) noexcept nogil
     cdef void enter(self, int r, Instruction* instruction, int64_t clk) noexcept nogil
-    cdef bint decode(self, int r, int64_t clk) noexcept nogil
-    cdef int64_t decode_next(self, int r, int64_t clk) noexcept nogil
+    cdef bint decode(self, int r, Slot* slot, int64_t clk) noexcept nogil
+    cdef int64_t decode_next(self, int r, bint popped, int64_t clk) noexcept nogil
     cdef void settle(self, int r, int group) noexcept nogil
     cdef int head(self, int r) noexcept nogil
     cdef int64_t head_visible(self, int r) noexcept nogil

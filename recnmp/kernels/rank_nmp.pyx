@@ -21,12 +21,14 @@ from libc.stdint cimport int64_t
 from .operand_path cimport Path
 from .rank_cache cimport RankCache
 from .rank_window cimport RankWindow, Window
-from .stalls cimport A_LOOKUP, ANOTHER, NOTHING, Stalls
-from .vocabulary cimport CONFIG, GROUPS, LOOKUP, NEVER, Instruction
-from .window_entries cimport CACHE_BYPASSES, MET_BYPASS, NONE, Entry, has_room, next_release
+from .row_form cimport RowForm, row_form
+from .stalls cimport A_LOOKUP, ANOTHER, N_CAUSES, NOTHING, Stalls
+from .vocabulary cimport CONFIG, GROUPS, NEVER, Instruction, is_lookup
+from .window_entries cimport CACHE_BYPASSES, MET_BYPASS, NONE, OPERANDS, Entry, has_room, next_release
 
 cdef Rank _rank[1]
 cdef Slot _slot[1]
+cdef RowForm _form[1]
 
 
 @cython.final
@@ -49,12 +51,14 @@ cdef class RankNmp:
         self.cached = cache is not None
         self.stalls = stalls
         self.watched = stalls is not None
+        self.recount = True
         self.ranks = window.ranks
         self.ranks_per_dimm = window.ranks_per_dimm
         self.fifo_depth = fifo_depth
         self.tags_per_group = tags_per_group
         self.pipeline = pipeline
         self.rank = np.zeros(self.ranks, np.asarray(<Rank[:1]>_rank).dtype)
+        self.form = np.zeros((self.ranks, GROUPS), np.asarray(<RowForm[:1]>_form).dtype)
         self.fifo = np.zeros((self.ranks, fifo_depth), np.asarray(<Slot[:1]>_slot).dtype)
         for r in range(self.ranks):
             for g in range(fifo_depth):
@@ -66,12 +70,39 @@ cdef class RankNmp:
                 self.rank[r].done[g] = NEVER
                 self.rank[r].last_in[g] = -NEVER
 
-    def in_flight(self):
-        """Bursts of all LOOKUPs in FIFOs and windows, at most."""
-        cdef int r, bursts = 0
+    def start_batch(self, Instruction[::1] stream, int64_t clk, bint closing):
+        """A batch may begin in clk; closing: no other one follows before its results have crossed."""
+        if stream.shape[0]:
+            stream[stream.shape[0] - 1].closing = closing
+        if self.cached:
+            self.cache.start_batch(clk)
+        if self.watched and self.recount:
+            self.stalls.start(clk)
+        self.recount = False
+
+    def count_stalls(self, int64_t end):
+        """Clocks of each rank by cause, int64 [ranks, len(CAUSES)], up to clock `end`; no batch is under way.
+
+        Counted from the start of the first batch after `reset_counts`; all 0 if there was none, or nobody asks.
+        """
+        cdef int r
+        if not self.watched or self.recount:
+            return np.zeros((self.ranks, N_CAUSES), np.int64)
         for r in range(self.ranks):
-            bursts += 8 * (self.rank[r].fifo_count + self.window.entries.places[r].entries)
-        return bursts
+            self.stalls.until(r, end, self.head(r), self.head_visible(r))
+        return self.stalls.counts()
+
+    def reset_counts(self):
+        """Counters of all ranks to zero; the machine's state stays."""
+        self.window.entries.reset_counts()
+        self.recount = True
+
+    def in_flight(self):
+        """Operands of all LOOKUPs in FIFOs and windows, at most."""
+        cdef int r, operands = 0
+        for r in range(self.ranks):
+            operands += OPERANDS * (self.rank[r].fifo_count + self.window.entries.places[r].entries)
+        return operands
 
     def step(self, int r, int64_t clk, Instruction[::1] arriving, int clear=0):
         """One clock of rank r alone, for lockstep.
@@ -112,15 +143,15 @@ cdef class RankNmp:
         rank.ended[group] = NEVER
         rank.next_clk = min(rank.next_clk, max(rank.clock, clk + 1))  # a CONFIG may wait for it
 
-    cdef bint run_rank(self, int r, int64_t clk, int64_t horizon) noexcept nogil:
+    cdef bint run_rank(self, int r, int64_t clk, int64_t horizon, bint skip) noexcept nogil:
         """Step a rank in clk, and on all its clocks up to `horizon` that nobody else can bear on; True if an
         instruction left the FIFO."""
         cdef Rank* rank = &self.rank[r]
         cdef bint popped = False
         while True:
-            popped |= self.step_rank(r, clk, True)
+            popped |= self.step_rank(r, clk, skip)
             clk = rank.next_clk
-            if clk > horizon or rank.fifo_count == 0 or self.fifo[r, rank.fifo_head].instruction.opcode < LOOKUP:
+            if clk > horizon or rank.fifo_count == 0 or not is_lookup(self.fifo[r, rank.fifo_head].instruction.opcode):
                 return popped
             if self.window.logging and not self.window.has_room():
                 return popped
@@ -133,7 +164,8 @@ cdef class RankNmp:
         cdef Rank* rank = &self.rank[r]
         cdef Window* window = &self.window.window[r]
         cdef Path* path = &self.operands.path[r]
-        cdef bint popped, unprobed = False
+        cdef Slot* slot = &self.fifo[r, rank.fifo_head]
+        cdef bint popped = False, unprobed = False
         cdef int64_t soonest
         if self.watched:
             unprobed = self.cached and self.cache.port[r].unprobed_count > 0
@@ -149,12 +181,9 @@ cdef class RankNmp:
             rank.unfinished[path.finished] -= 1
             self.settle(r, path.finished)
             path.finished = NONE
-        popped = self.decode(r, clk)
-        if popped:
-            soonest = clk + 1 if rank.fifo_count else NEVER
-        else:
-            soonest = self.decode_next(r, clk)
-        soonest = min(soonest, min(window.look, path.look))
+        if rank.fifo_count and slot.visible <= clk:
+            popped = self.decode(r, slot, clk)
+        soonest = min(self.decode_next(r, popped, clk), min(window.look, path.look))
         if self.cached:
             self.cache.port[r].look = self.cache.next_clk(r, clk)
             soonest = min(soonest, self.cache.port[r].look)
@@ -168,6 +197,7 @@ cdef class RankNmp:
         """A LOOKUP takes a place in the window: its lines are unprobed, or wanted without a way."""
         cdef int place = self.window.enter(r, instruction), line
         cdef Entry* entry = &self.window.entry[r, place]
+        self.window.entries.lay_out(r, place, &self.form[r, instruction.group])
         if self.cached and instruction.locality:
             self.cache.enter(r, place)
             return
@@ -178,15 +208,12 @@ cdef class RankNmp:
         self.window.entries.met[r, instruction.group, MET_BYPASS] += instruction.bursts
         self.window.want(r, place, (1 << instruction.bursts) - 1, clk)
 
-    cdef bint decode(self, int r, int64_t clk) noexcept nogil:
-        """Pop the FIFO's head if it may go in this clock."""
+    cdef bint decode(self, int r, Slot* slot, int64_t clk) noexcept nogil:
+        """Pop the FIFO's head, visible in clk, if it may go in this clock."""
         cdef Rank* rank = &self.rank[r]
-        cdef Slot* slot = &self.fifo[r, rank.fifo_head]
         cdef Instruction* head = &slot.instruction
         cdef int group = head.group
-        if rank.fifo_count == 0 or slot.visible > clk:
-            return False
-        if head.opcode >= LOOKUP:
+        if is_lookup(head.opcode):
             if not has_room(self.window.entries, r, clk):
                 return False
             self.enter(r, head, clk)
@@ -195,7 +222,7 @@ cdef class RankNmp:
         elif head.opcode == CONFIG:
             if rank.done[group] <= clk:
                 return False
-            rank.dim[group] = head.dim
+            self.form[r, group] = row_form(head.dtype, head.layout, head.dim)
             rank.valid &= ~(((1 << self.tags_per_group) - 1) << (group * self.tags_per_group))
         else:
             rank.ended[group] = clk
@@ -212,26 +239,28 @@ cdef class RankNmp:
         cdef Rank* rank = &self.rank[r]
         if rank.fifo_count == 0:
             return NOTHING
-        return A_LOOKUP if self.fifo[r, rank.fifo_head].instruction.opcode >= LOOKUP else ANOTHER
+        return A_LOOKUP if is_lookup(self.fifo[r, rank.fifo_head].instruction.opcode) else ANOTHER
 
     cdef int64_t head_visible(self, int r) noexcept nogil:
         cdef Rank* rank = &self.rank[r]
         return self.fifo[r, rank.fifo_head].visible if rank.fifo_count else NEVER
 
-    cdef int64_t decode_next(self, int r, int64_t clk) noexcept nogil:
-        """Nothing was popped in clk: the next clock on which something could be, as far as this rank knows."""
+    cdef int64_t decode_next(self, int r, bint popped, int64_t clk) noexcept nogil:
+        """The next clock on which something could be popped, as far as this rank knows; popped: one was in clk."""
         cdef Rank* rank = &self.rank[r]
         cdef Slot* slot = &self.fifo[r, rank.fifo_head]
         if rank.fifo_count == 0:
             return NEVER
+        if is_lookup(slot.instruction.opcode) and not has_room(self.window.entries, r, clk + 1):
+            return next_release(self.window.entries, r)  # NEVER: a read will wake it
         if slot.visible > clk:
             return slot.visible
-        if slot.instruction.opcode >= LOOKUP:
-            return next_release(self.window.entries, r)
-        return NEVER  # a read or the DIMM's clearing of done will wake it
+        if popped or is_lookup(slot.instruction.opcode):
+            return clk + 1
+        return NEVER  # a CONFIG that was not popped: the DIMM's clearing of done will wake it
 
     cdef void settle(self, int r, int group) noexcept nogil:
-        """Set the clock of the done bit once END was popped and all lines of every LOOKUP are taken."""
+        """Set the clock of the done bit once END was popped and all operands of every LOOKUP are taken."""
         cdef Rank* rank = &self.rank[r]
         cdef int64_t summed = rank.last_in[group] + self.pipeline
         if rank.ended[group] == NEVER or rank.unfinished[group]:

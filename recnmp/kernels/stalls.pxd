@@ -1,4 +1,4 @@
-# What each clock of each rank went to (docs/microarchitecture.md, section 8).
+# What each clock of each rank went to (docs/microarchitecture.md, section 9).
 
 from libc.stdint cimport int64_t
 
@@ -29,5 +29,5 @@ cdef class Stalls:
     cdef void begin(self, int r, int64_t clk, int head, int64_t visible) noexcept nogil
     cdef void end(self, int r, int64_t clk, bint moved) noexcept nogil
     cdef void until(self, int r, int64_t clk, int head, int64_t visible) noexcept nogil
-    cdef int cause(self, int r, int64_t clk, int head, int64_t* holds) noexcept nogil
+    cdef int cause(self, int r, int64_t clk, int head, int64_t visible, int64_t* holds) noexcept nogil
     cdef int64_t commands(self, int r) noexcept nogil

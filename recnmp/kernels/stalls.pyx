@@ -1,6 +1,6 @@
 """Why the ranks of a channel do not work: each clock of a rank is counted under exactly one cause (D18).
 
-The page is docs/microarchitecture.md, section 8. Nothing here changes what a rank does. Between two clocks on which a
+The page is docs/microarchitecture.md, section 9. Nothing here changes what a rank does. Between two clocks on which a
 rank is stepped its state stands still, so that a cause changes only where a rule or a refresh comes to its clock:
 clocks in between are counted in a few pieces.
 """
@@ -59,7 +59,7 @@ cdef class Stalls:
         cdef Account* account = &self.account[r]
         cdef int64_t holds = 0
         self.until(r, clk, head, visible)
-        account.held = self.cause(r, clk, head if visible <= clk else NOTHING, &holds)
+        account.held = self.cause(r, clk, head, visible, &holds)
         account.commands = self.commands(r)
         account.refreshes = self.window.counters[r, REFRESHES]
 
@@ -86,7 +86,7 @@ cdef class Stalls:
             at = then
         while at < clk:
             unit = at - at % self.divider
-            cause = self.cause(r, unit, head if visible <= unit else NOTHING, &holds)
+            cause = self.cause(r, unit, head, visible, &holds)
             then = holds + self.divider - 1
             then = min(clk, then - then % self.divider)
             self.clocks[r, cause] += then - at
@@ -97,7 +97,7 @@ cdef class Stalls:
         cdef int64_t* count = &self.window.counters[r, 0]
         return count[ACTIVATES] + count[PRECHARGES] + count[READS]
 
-    cdef int cause(self, int r, int64_t clk, int head, int64_t* holds) noexcept nogil:
+    cdef int cause(self, int r, int64_t clk, int head, int64_t visible, int64_t* holds) noexcept nogil:
         """Why no command goes for an entry in clk, from the state as it stands, and the clock until which that is why."""
         cdef Account* account = &self.account[r]
         cdef Window* window = &self.window.window[r]
@@ -113,7 +113,9 @@ cdef class Stalls:
             return REFRESHING
         holds[0] = window.refresh_due
         if banks == 0:
-            if head == NOTHING:
+            if head == NOTHING or visible > clk:
+                if head != NOTHING:
+                    holds[0] = min(holds[0], visible)
                 return DRAINED if account.over else NO_INSTRUCTION
             return DATAPATH_FULL if head == A_LOOKUP else RESULT_FULL
         while banks:
