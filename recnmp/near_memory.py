@@ -101,6 +101,7 @@ class NmpEngine:
         self._skip = skip
         self._logging = logging
         self._sums: list[Float32s] = []
+        self._end = 0  # clock at which the last batch ended
         self.reset_counters()
 
     def run_batch(self, batch: Batch, order: str, start_clock: int, progress: Progress | None = None) -> int:
@@ -144,7 +145,9 @@ class NmpEngine:
             operands = [np.concatenate([log.operands for log in of_channel]) for of_channel in logs]
             for number, batch in enumerate(batches):
                 self._sums += self._pool(batch, number, operands, self._values, meter)
-        return [int(end) for end in np.maximum.accumulate(ends)]
+        whole = [int(end) for end in np.maximum.accumulate(ends)]
+        self._end = max([self._end, *whole])
+        return whole
 
     def _count(self, batch: Batch, packets: Sequence[Packets]) -> None:
         self._poolings += batch.batch_size * batch.n_tables
@@ -178,7 +181,10 @@ class NmpEngine:
             "fp_muls": self._muls,
             "passed_over_max": self._builder.order.passed_over_max,
         }
-        counted |= add_counters(map(channel_counters, self.channels.kernels), self._config.memory.ranks)
+        counted |= add_counters(
+            (channel_counters(kernel, self._end) for kernel in self.channels.kernels),
+            self._config.memory.ranks,
+        )
         counted["fp_adds"] += self._adds
         return counted
 

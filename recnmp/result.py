@@ -18,7 +18,7 @@ from .config.system import BURST_BYTES, SystemConfig
 from .energy import energy_pj, what_counts
 from .errors import RecnmpError
 from .replacing import replacing
-from .stats import ceilings, hit_rate, hit_rates, latency, llc_hit_rate, total, with_totals
+from .stats import ceilings, hit_rate, hit_rates, latency, llc_hit_rate, stalls, total, with_totals
 from .workload import Workload
 
 SCHEMA = "recnmp.result/1"
@@ -129,6 +129,7 @@ class Result:
             "llc_hit_rate": llc_hit_rate(self.counters),
             "hit_rate": hit_rate(self.counters),
             "hit_rate_by_rank": hit_rates(self.counters),
+            "stalls": stalls(self.counters),
             "counters": with_totals(self.counters),
             "sums_sha256": self.sums_sha256,
             "profile": None if self.profile is None else dict(self.profile),

@@ -107,6 +107,8 @@ cdef class RankWindow:
         entry.wanted |= lines
         if entry.wanted != lines:
             return
+        if window.fresh == NONE:
+            window.fresh = place
         self.join_chain(r, place)
         if self.bank[r, entry.bank].owner == place:
             window.owned |= <uint64_t>1 << entry.bank

@@ -14,11 +14,17 @@ cdef enum:  # what stands visible at the head of a FIFO
 cdef struct Account:
     int64_t since  # clocks before are counted
     int64_t refreshed  # the last REFab keeps the rank until this clock
-    int64_t held_until  # clocks before this one have the cause of the clock that was stepped last
-    int64_t commands  # for entries, when a clock began
-    int64_t refreshes  # likewise
+    int64_t held_until  # clocks before this one have the cause `held`: that of the clock that was stepped last
+    int64_t known  # likewise, of a clock that is being stepped
     int held
     bint over  # the instruction that was popped last ended a batch
+    # when the clock that is being stepped began:
+    int64_t commands  # for entries
+    int64_t refreshes
+    int64_t visible  # clock from which the FIFO's head is
+    int head
+    bint was_over
+    bint idle  # no line was wanted
 
 cdef class Stalls:
     cdef readonly RankWindow window
@@ -29,5 +35,6 @@ cdef class Stalls:
     cdef void begin(self, int r, int64_t clk, int head, int64_t visible) noexcept nogil
     cdef void end(self, int r, int64_t clk, bint moved) noexcept nogil
     cdef void until(self, int r, int64_t clk, int head, int64_t visible) noexcept nogil
-    cdef int cause(self, int r, int64_t clk, int head, int64_t visible, int64_t* holds) noexcept nogil
+    cdef int cause(self, int r, int64_t clk, bint idle, int fresh, int head, int64_t visible, bint over,
+                   int64_t* holds) noexcept nogil
     cdef int64_t commands(self, int r) noexcept nogil

@@ -14,7 +14,7 @@ from libc.stdint cimport int64_t, uint64_t
 from .dram cimport ACT, CLOSED, N_COMMANDS, PREA, RD, rank_earliest
 from .rank_window cimport Bank, Window
 from .vocabulary cimport NEVER
-from .window_entries cimport ACTIVATES, PRECHARGES, READS, REFRESHES
+from .window_entries cimport ACTIVATES, NONE, PRECHARGES, READS, REFRESHES, Entry
 
 CAUSES = (
     "working", "refresh", "faw_rrd", "bank_timing", "ccd", "datapath_full", "result_full", "no_instruction", "drained",
@@ -57,54 +57,83 @@ cdef class Stalls:
     cdef void begin(self, int r, int64_t clk, int head, int64_t visible) noexcept nogil:
         """The rank is about to be stepped in clk; head: what its FIFO begins with, and the clock from which it is visible."""
         cdef Account* account = &self.account[r]
-        cdef int64_t holds = 0
+        cdef Window* window = &self.window.window[r]
+        account.known = -1
         self.until(r, clk, head, visible)
-        account.held = self.cause(r, clk, head, visible, &holds)
         account.commands = self.commands(r)
         account.refreshes = self.window.counters[r, REFRESHES]
+        account.head = head
+        account.visible = visible
+        account.was_over = account.over
+        account.idle = (window.reads | window.activates | window.precharges) == 0
+        window.fresh = NONE
 
     cdef void end(self, int r, int64_t clk, bint moved) noexcept nogil:
-        """It was stepped. moved: an instruction was decoded, or lines were unprobed when the clock began."""
+        """It was stepped. moved: an instruction was decoded, or lines were unprobed when the clock began.
+
+        Most clocks are told by their command. For the others nothing has changed since the clock began that the cause
+        depends on, but that an entry may have come to want lines: it is left out.
+        """
         cdef Account* account = &self.account[r]
+        cdef int64_t holds = 0
+        cdef int cause
         if self.commands(r) != account.commands:
-            account.held = WORKING
-        elif moved and account.held >= DATAPATH_FULL:
-            account.held = WORKING
-        if self.window.counters[r, REFRESHES] != account.refreshes:
+            cause = WORKING
+        elif self.window.counters[r, REFRESHES] != account.refreshes:
+            cause = REFRESHING
             # nothing but tRFC holds PREA back when a REFab has just gone
             account.refreshed = rank_earliest(self.window.device, PREA, r)
+        else:
+            if clk < account.known:
+                cause = account.held
+            else:
+                cause = self.cause(r, clk, account.idle, self.window.window[r].fresh, account.head, account.visible,
+                                   account.was_over, &holds)
+            if moved and cause >= DATAPATH_FULL:
+                cause = WORKING
+        account.held = cause
         account.held_until = clk + self.divider
 
     cdef void until(self, int r, int64_t clk, int head, int64_t visible) noexcept nogil:
         """Count the clocks before clk, through which the rank's state stood still."""
         cdef Account* account = &self.account[r]
-        cdef int64_t at = account.since, unit, then, holds = 0
-        cdef int cause
+        cdef Window* window = &self.window.window[r]
+        cdef bint idle
+        cdef int64_t at = account.since, then, holds = 0
         if at < account.held_until and at < clk:
             then = min(account.held_until, clk)
             self.clocks[r, account.held] += then - at
             at = then
-        while at < clk:
-            unit = at - at % self.divider
-            cause = self.cause(r, unit, head, visible, &holds)
-            then = holds + self.divider - 1
-            then = min(clk, then - then % self.divider)
-            self.clocks[r, cause] += then - at
-            at = then
+        if at < clk:
+            idle = (window.reads | window.activates | window.precharges) == 0
+            while at < clk:
+                account.held = self.cause(
+                    r, at - at % self.divider, idle, NONE, head, visible, account.over, &holds
+                )
+                then = holds + self.divider - 1
+                account.known = then - then % self.divider
+                then = min(clk, account.known)
+                self.clocks[r, account.held] += then - at
+                at = then
         account.since = max(account.since, clk)
 
     cdef int64_t commands(self, int r) noexcept nogil:
         cdef int64_t* count = &self.window.counters[r, 0]
         return count[ACTIVATES] + count[PRECHARGES] + count[READS]
 
-    cdef int cause(self, int r, int64_t clk, int head, int64_t visible, int64_t* holds) noexcept nogil:
-        """Why no command goes for an entry in clk, from the state as it stands, and the clock until which that is why."""
+    cdef int cause(self, int r, int64_t clk, bint idle, int fresh, int head, int64_t visible, bint over,
+                   int64_t* holds) noexcept nogil:
+        """Why no command goes for an entry in clk, and the clock until which that stays so.
+
+        idle: no line is wanted. fresh: an entry that does not count as wanting, or NONE.
+        """
         cdef Account* account = &self.account[r]
         cdef Window* window = &self.window.window[r]
         cdef uint64_t banks = window.reads | window.activates | window.precharges
         cdef int64_t age = NEVER, by_bank, others
-        cdef int b, oldest = 0, command
-        cdef Bank* bank
+        cdef int b, place, oldest = NONE, command
+        cdef Bank* bank = &self.window.bank[r, 0]
+        cdef Entry* entry = &self.window.entry[r, 0]
         if clk >= window.refresh_due:
             holds[0] = NEVER
             return REFRESHING
@@ -112,37 +141,38 @@ cdef class Stalls:
             holds[0] = account.refreshed
             return REFRESHING
         holds[0] = window.refresh_due
-        if banks == 0:
+        if idle:
             if head == NOTHING or visible > clk:
                 if head != NOTHING:
                     holds[0] = min(holds[0], visible)
-                return DRAINED if account.over else NO_INSTRUCTION
+                return DRAINED if over else NO_INSTRUCTION
             return DATAPATH_FULL if head == A_LOOKUP else RESULT_FULL
         while banks:
             b = lowest_bit(banks)
             banks &= banks - 1
-            bank = &self.window.bank[r, b]
-            if self.window.entry[r, bank.first].age < age:
-                age = self.window.entry[r, bank.first].age
-                oldest = b
-        bank = &self.window.bank[r, oldest]
-        if window.precharges >> oldest & 1:
+            place = bank[b].first if bank[b].first != fresh else entry[bank[b].first].next
+            if place != NONE and entry[place].age < age:
+                age = entry[place].age
+                oldest = place
+        b = entry[oldest].bank
+        command = RD
+        if self.window.device.open_row[r * self.window.banks + b] == CLOSED:
+            command = ACT
+        elif self.window.device.open_row[r * self.window.banks + b] != entry[oldest].instruction.row:
             return BANK_TIMING
-        command = ACT if window.activates >> oldest & 1 else RD
-        if command == RD and bank.candidate != bank.first:
-            return BANK_TIMING  # the open row is one that a younger entry wants
-        by_bank = self.window.by_bank[(r * self.window.banks + oldest) * N_COMMANDS + command]
+        by_bank = self.window.by_bank[(r * self.window.banks + b) * N_COMMANDS + command]
         others = max(
-            rank_earliest(self.window.device, command, r), self.window.by_group[bank.group * N_COMMANDS + command]
+            rank_earliest(self.window.device, command, r), self.window.by_group[bank[b].group * N_COMMANDS + command]
         )
-        if command == ACT:
-            if clk < others or by_bank <= clk:
-                if others > clk:
-                    holds[0] = min(holds[0], others)
-                return FAW_RRD if clk < others or others >= by_bank else BANK_TIMING
+        if command == RD:
+            if clk >= by_bank:
+                return CCD
             holds[0] = min(holds[0], by_bank)
             return BANK_TIMING
+        if clk < others:
+            holds[0] = min(holds[0], others)
+            return FAW_RRD
         if clk < by_bank:
             holds[0] = min(holds[0], by_bank)
             return BANK_TIMING
-        return CCD
+        return FAW_RRD if others >= by_bank else BANK_TIMING  # the bus of the DIMM is another rank's
