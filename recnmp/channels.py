@@ -30,8 +30,8 @@ _LOOK_S = 0.1  # between two looks at progress and Ctrl-C while several channels
 def make_channel(config: SystemConfig, by_line: bool = False, stalls: bool = False) -> Channel:
     """The kernel of one channel of a near-memory system.
 
-    by_line: in all tables each line is one operand (`host.is_by_line`), of which the kernel makes a shortcut. stalls: count
-    what the clocks of ranks go to.
+    by_line: in all tables each line is one operand (`host.is_by_line`), of which the kernel makes a shortcut.
+    stalls: count what the clocks of ranks go to.
     """
     timing, devices, units, memory = config.dram.timings(), config.dram.devices(), config.units, config.memory
     shared = units.local_bus == "per_dimm"
@@ -65,7 +65,9 @@ def make_channel(config: SystemConfig, by_line: bool = False, stalls: bool = Fal
             devices.bursts_per_row,
             units.rank_cache_flush == "batch",
         )
-    ranks = RankNmp(window, units.fifo, units.poolings_per_packet, pipeline, cache, Stalls(window) if stalls else None)
+    ranks = RankNmp(
+        window, units.fifo, units.poolings_per_packet, pipeline, cache, Stalls(window) if stalls else None
+    )
     dimms = DimmNmp(ranks, units.tag_groups, units.accumulate)
     return Channel(
         ranks, dimms, units.instructions_per_clock, units.bus_turnaround, timing.nBL, units.skip_full_rank
@@ -83,7 +85,9 @@ class Channels:
     """
 
     def __init__(self, config: SystemConfig, by_line: bool = False, workers: int | None = None) -> None:
-        self.kernels = [make_channel(config, by_line, config.run.stalls) for _ in range(config.memory.channels)]
+        self.kernels = [
+            make_channel(config, by_line, config.run.stalls) for _ in range(config.memory.channels)
+        ]
         self._workers = min(len(self.kernels), workers or os.cpu_count() or 1)
 
     def run(
