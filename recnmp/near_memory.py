@@ -19,6 +19,7 @@ from .kernels.rank_nmp import RankNmp
 from .kernels.rank_window import RankWindow
 from .kernels.sums import accumulate
 from .kernels.window_entries import RANK_COUNTERS, WindowEntries
+from .packet_stats import PacketStats, PacketTally
 from .placement import Placement
 from .progress import Meter, Progress
 from .stats import per_rank
@@ -144,6 +145,7 @@ class NmpEngine:
         self._skip = skip
         self._logging = logging
         self._sums: list[Float32s] = []
+        self._tally = PacketTally([table.name for table in tables], config.memory.ranks)
         self.reset_counters()
 
     def run_batch(self, batch: Batch, order: str, start_clock: int, progress: Progress | None = None) -> int:
@@ -173,6 +175,7 @@ class NmpEngine:
             crossed = self.channel.take_packets()
             batch_of = np.searchsorted([p.first_packet for p in built], crossed[:, 0], side="right") - 1
             np.maximum.at(ends, batch_of, crossed[:, 2])
+            self._tally.add(crossed, _tables_of(crossed[:, 0], built[int(batch_of.min(initial=number)) :]))
             if keep:
                 logs.append(Logs(*self.channel.take_logs(), packets=crossed, stream=packets.stream))
             self._count(batch, packets)
@@ -201,6 +204,7 @@ class NmpEngine:
     def reset_counters(self) -> None:
         """Set all counters to 0; the machine's state stays."""
         self.channel.reset_counts()
+        self._tally.reset()
         self._poolings = self._lookups = self._lines = self._offset_lookups = self._muls = self._adds = 0
 
     def counters(self) -> dict[str, int]:
@@ -226,6 +230,10 @@ class NmpEngine:
         for name, kernel_name in (_PER_RANK | cached).items():
             counted |= per_rank(name, by_rank[:, RANK_COUNTERS.index(kernel_name)])
         return counted
+
+    def packet_stats(self) -> PacketStats:
+        """Of all packets since the last reset."""
+        return self._tally.stats()
 
     def _elements(self, batch: Batch) -> int:
         """Elements of all lookups: as many additions into partial sums, the first ones to +0.0 included."""
@@ -256,6 +264,11 @@ class NmpEngine:
             sums.append(add_up(partial, memory.ranks_per_dimm))
             meter.step(int(last - first))
         return sums
+
+
+def _tables_of(numbers: npt.NDArray[np.int64], built: Sequence[Packets]) -> npt.NDArray[np.int64]:
+    """The table of each packet, by its number; `built` are consecutive batches that hold them all."""
+    return np.concatenate([packets.table for packets in built])[numbers - built[0].first_packet]
 
 
 def add_up(partial: Float32s, ranks_per_dimm: int) -> Float32s:
