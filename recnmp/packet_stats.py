@@ -98,9 +98,9 @@ class PacketTally:
         count = len(clocks)
         if not count:
             return PacketStats(None, None, None, None, None, None, tables)
-        nearest = (int(clocks[-(-percent * count // 100) - 1]) for percent in PERCENTS)
+        p50, p95, p99 = (int(clocks[-(-percent * count // 100) - 1]) for percent in PERCENTS)
         mean = int(clocks.sum()) / count
-        return PacketStats(mean, *nearest, int(clocks[-1]), self._imbalance / count, tables)
+        return PacketStats(mean, p50, p95, p99, int(clocks[-1]), self._imbalance / count, tables)
 
 
 def rank_imbalance(lines: Iterable[int]) -> float | None:
