@@ -53,7 +53,8 @@ class NmpEngine:
     config: of kind nmp. tables, placement: what is looked up and where it lies. values: what the tables hold;
     None: timing only. skip: leave out clocks on which nothing can happen (the result is the same). logging: keep
     `logs` of the batches that ran last (`packets` are always kept); both are [channel][batch]. workers: threads that
-    run channels, by default one a processor; their number changes no result. observer: is told of each batch when it was sent; it changes no result either.
+    run channels, by default one a processor; their number changes no result. observer: is told of what
+    batches left behind.
     Raises RecnmpError for tables that this machine cannot sum.
     """
 
