@@ -142,7 +142,8 @@ def _opening(commands: Int64s) -> Int64s:
     _, at = np.unique(banks[:, 2:5], axis=0, return_index=True)
     last = banks[np.sort(at)[::-1]]
     is_open = [row[1] == _ACT and row[0] > closed.get(row[2], -1) for row in last.tolist()]
-    return last[np.array(is_open, bool)]
+    still: Int64s = last[np.array(is_open, bool)]
+    return still
 
 
 def _int64(column: npt.NDArray[Any]) -> Int64s:

@@ -34,7 +34,7 @@ def entries(folder: Path) -> set[str]:
         (["--window", "0..9"], "there is no --timeline"),
         (["--timeline", "t.json", "--window", "9..9"], "--window 9..9: not A..B"),
         (["--timeline", "t.json", "--window", "9"], "not A..B"),
-        (["--timeline", "t.json", "--window", "-1..9"], "not A..B"),
+        (["--timeline", "t.json", "--window=-1..9"], "not A..B"),
         (["--timeline", "t.json", "--window", f"0..{1 << 61}"], "not A..B"),
         (["--timeline", "out/result.json"], "another file of this run"),
         (["--timeline", "nowhere/t.json"], "cannot be written"),

@@ -61,7 +61,7 @@ def test_packets_of_the_log_are_those_that_are_told_of() -> None:
     clock, latencies, uneven = 0, [], []
     for batch in workload.batches():
         clock = engine.run_batch(batch, workload.order, clock) + 1
-        (log,) = engine.logs
+        ((log,),) = engine.logs
         config_clk = {
             int(log.stream["packet"][at]): int(clk) for clk, at in reversed(log.sends.tolist()) if at >= 0
         }
