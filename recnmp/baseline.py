@@ -111,8 +111,9 @@ class HostEngine:
         self._ranks = config.memory.ranks
         self._cache = last_level_cache(config.host)
         self._observer = observer
-        log = observer is not None and observer.wants_logs(0)
-        self._channels = [HostChannel(config.channel_config(), log) for _ in range(config.memory.channels)]
+        logged = observer is not None and observer.wants_logs(0)
+        make = partial(HostChannel, log=True) if logged else HostChannel
+        self._channels = [make(config.channel_config()) for _ in range(config.memory.channels)]
         self.reset_counters()
 
     def reset_counters(self) -> None:
