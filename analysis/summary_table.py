@@ -88,7 +88,8 @@ def _units(config: Mapping[str, Any]) -> str:
     flight = nmp["packets_in_flight"] or 16 // nmp["poolings_per_packet"]
     cache = _rank_cache(config)
     return (
-        f"{_counted(nmp['poolings_per_packet'], 'pooling')} a packet, {_counted(flight, 'packet')} in flight"
+        f"{_counted(nmp['poolings_per_packet'], 'pooling')} a packet, {_counted(flight, 'packet')} in flight, "
+        f"{_counted(nmp['threads'], 'thread')}, {nmp['packet_policy']}"
         f"{', ' + cache if cache else ''}"
     )
 

@@ -12,8 +12,10 @@ import numpy.typing as npt
 
 from . import isa
 from .config.system import BURST_BYTES
+from .config.units import Nmp
 from .errors import RecnmpError
 from .kernels.vocabulary import instruction_dtype
+from .packet_order import PacketOrder
 from .packets import ChannelStream, Packets
 from .placement import Lines, Placement
 from .progress import Progress
@@ -26,28 +28,30 @@ _PIECE = 1 << 17  # lookups that are placed between two looks at progress
 class PacketBuilder:
     """Builds packets, and keeps what the host remembers from batch to batch.
 
-    tables: the workload's; placement: where their rows are; poolings_per_packet: P of D6; locality: whether the
-    lines of all LOOKUPs may use the RankCache.
+    tables: the workload's; placement: where their rows are; units: how packets are made and in which order they go;
+    locality: whether the lines of all LOOKUPs may use the RankCache.
     Raises RecnmpError for a table whose rows this machine cannot sum.
     """
 
     def __init__(
-        self, tables: Sequence[Table], placement: Placement, poolings_per_packet: int, locality: bool = False
+        self, tables: Sequence[Table], placement: Placement, units: Nmp, locality: bool = False
     ) -> None:
         self._tables = tables
         self._placement = placement
-        self._poolings = poolings_per_packet
+        self._poolings = units.poolings_per_packet
         self._locality = locality
+        self.order = PacketOrder(units)
         memory = placement.config.memory
-        self._channels = [ChannelStream(memory.ranks) for _ in range(memory.channels)]
+        interleaved = units.instruction_order == "interleaved"
+        self._channels = [ChannelStream(memory.ranks, interleaved) for _ in range(memory.channels)]
         for table in tables:
             check_table(table)
 
     def build(self, batch: Batch, order: str, progress: Progress | None = None) -> list[Packets]:
         """All packets of a batch that have a LOOKUP, as each channel sees them.
 
-        order: "table" or "sample", in which order they are sent; progress: told of lookups twice, as they are placed
-        and as they are put into packets.
+        order: "table" or "sample", that of the trace; progress: told of lookups twice, as they are placed and as they
+        are put into packets.
         """
         size, tables = batch.batch_size, batch.n_tables
         per_table = -(-size // self._poolings)
@@ -63,8 +67,8 @@ class PacketBuilder:
                 len(counts), per_table
             )
             parts.append(lookups)
-        numbers = np.arange(tables * per_table).reshape(tables, per_table)
-        sent = (numbers if order == "table" else numbers.T).reshape(-1)
+        # a channel's part of a packet is a packet of its own, with CONFIG and END
+        sent = self.order.arrange(np.where(counts > 0, counts + 2, 0).sum(0), order)
         for channel, stream in enumerate(self._channels):
             stream.open(counts[channel], sent)
         for table, lookups in enumerate(parts):

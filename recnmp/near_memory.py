@@ -75,9 +75,7 @@ class NmpEngine:
         self._config = config
         self._tables = tables
         units = config.units
-        self._builder = PacketBuilder(
-            tables, placement, units.poolings_per_packet, locality=units.rank_cache_bytes > 0
-        )
+        self._builder = PacketBuilder(tables, placement, units, locality=units.rank_cache_bytes > 0)
         self._values = values
         self._skip = skip
         self._logging = logging
@@ -152,6 +150,7 @@ class NmpEngine:
         for kernel in self.channels.kernels:
             kernel.reset_counts()
         self._tally.reset()
+        self._builder.order.reset_counts()
         self._poolings = self._lookups = self._lines = self._offset_lookups = self._muls = self._adds = 0
 
     def counters(self) -> dict[str, int]:
@@ -162,6 +161,7 @@ class NmpEngine:
             "lines": self._lines,
             "offset_instructions": self._offset_lookups,
             "fp_muls": self._muls,
+            "passed_over_max": self._builder.order.passed_over_max,
         }
         counted |= add_counters(map(channel_counters, self.channels.kernels), self._config.memory.ranks)
         counted["fp_adds"] += self._adds

@@ -35,10 +35,13 @@ class Packets:
 class ChannelStream:
     """Makes one channel's streams, and keeps what the host remembers of it: packet numbers and predicted rows.
 
-    A batch is `open`, `fill` table by table, `close`. ranks: of the channel.
+    A batch is `open`, `fill` table by table, `close`. ranks: of the channel. interleaved: the LOOKUPs of a packet go in
+    turn by rank (`in_turn`), not in the order in which they come.
     """
 
-    def __init__(self, ranks: int) -> None:
+    def __init__(self, ranks: int, interleaved: bool = False) -> None:
+        self._ranks = ranks
+        self._interleaved = interleaved
         self._next_packet = 0
         self._rows: Int64s = np.full(ranks * 16, -1, np.int64)
         self._lines = self._offset_lookups = 0
@@ -47,7 +50,7 @@ class ChannelStream:
         """Begin a batch.
 
         counts: int64 [tables, packets of a table], the LOOKUPs of each packet on this channel; one that has none is
-        not sent. order: all packets, by their places in counts, as they are sent.
+        not sent. order: all packets that have any on some channel, by their places in counts, as they are sent.
         """
         counted = counts.reshape(-1)[order]
         lengths = np.where(counted > 0, counted + 2, 0)
@@ -65,6 +68,8 @@ class ChannelStream:
 
         lookups: packet after packet; field `packet` numbers those of the table. with_offset: they carry ByteOffset.
         """
+        if self._interleaved:
+            lookups = lookups[in_turn(lookups, self._ranks)]
         counts, starts, numbers = self._counts[table], self._starts[table], self._numbers[table]
         stream, used = self._stream, counts > 0
         before = np.cumsum(counts) - counts
@@ -110,3 +115,16 @@ class ChannelStream:
         bits[before != row] |= isa.PREDICT_ACT
         bits[(before != row) & (before >= 0)] |= isa.PREDICT_PRE
         stream["ddr_cmd"][at[order]] = bits
+
+
+def in_turn(lookups: npt.NDArray[np.void], ranks: int) -> Int64s:
+    """Places of LOOKUPs so that within each packet the k-th of each rank comes before the (k+1)-th of any.
+
+    Ranks ascend; those of one rank stay in their order. lookups: packet after packet.
+    """
+    packet, rank = lookups["packet"], lookups["rank"].astype(np.int64)
+    key = packet * ranks + rank
+    grouped = np.argsort(key, kind="stable")
+    turn = np.empty(len(key), np.int64)
+    turn[grouped] = np.arange(len(key)) - np.searchsorted(key[grouped], key[grouped])
+    return np.lexsort((rank, turn, packet))

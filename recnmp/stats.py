@@ -68,6 +68,13 @@ COUNTERS = {
         Counter("ref", "commands", "both", True, "REFab commands"),
         Counter("wr", "commands", "host", True, "WR commands, a burst of 64 bytes each"),
         Counter("packets", "packets", "nmp", False, "NMP packets"),
+        Counter(
+            "passed_over_max",
+            "picks",
+            "nmp",
+            False,
+            "picks of the packet scheduler that passed over the same packet, most (of all channels, no sum)",
+        ),
         Counter("instructions", "instructions", "nmp", False, "NMP instructions of lookups"),
         Counter(
             "offset_instructions",

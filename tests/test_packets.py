@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from recnmp import RecnmpError, isa
 from recnmp.config.system import SystemConfig
+from recnmp.config.units import Nmp
 from recnmp.host import PacketBuilder, to_wire
 from recnmp.packets import Packets
 from recnmp.placement import Placement
@@ -57,7 +58,7 @@ def test_packets_hold_the_batch(
     """Against a plain loop over the bags: packets, tags, order, places and weights, channel by channel."""
     system = config(mapping[0], poolings, channels=mapping[1])
     placement = Placement(system, workload.tables)
-    builder = PacketBuilder(workload.tables, placement, poolings)
+    builder = PacketBuilder(workload.tables, placement, system.units)
     (batch,) = workload.batches()
     built = builder.build(batch, order)
     assert len(built) == mapping[1]
@@ -132,7 +133,7 @@ def test_prediction_is_the_last_row_sent_to_the_bank() -> None:
         rng.integers(0, 300, 400), lengths=[20] * 20, tables=tables, batch_size=10
     )
     system = config("RoRaBaCoCh", pages="sequential")
-    builder = PacketBuilder(tables, Placement(system, tables), 8)
+    builder = PacketBuilder(tables, Placement(system, tables), system.units)
     rows: dict[tuple[int, ...], int] = {}
     seen = set()
     for batch in workload.batches():
@@ -157,7 +158,7 @@ def test_packet_numbers_go_on() -> None:
     """Over batches, with batches that send nothing between."""
     tables = [Table("t", 10, 16)]
     workload = Workload.from_arrays([1, 2], lengths=[0, 1, 0, 0, 0, 1], tables=tables, batch_size=2)
-    builder = PacketBuilder(tables, Placement(config("skylake"), tables), 1)
+    builder = PacketBuilder(tables, Placement(config("skylake"), tables), config("skylake", 1).units)
     packets = [builder.build(batch, "table")[0] for batch in workload.batches()]
     assert [p.stream["packet"].tolist() for p in packets] == [[0, 0, 0], [], [1, 1, 1]]
     assert [p.first_packet for p in packets] == [0, 1, 1]
@@ -174,4 +175,4 @@ def test_packet_numbers_go_on() -> None:
 def test_what_cannot_be_summed_is_refused(table: Table, words: str) -> None:
     """By the table's name."""
     with pytest.raises(RecnmpError, match=words):
-        PacketBuilder([table], Placement(config("skylake").as_host(), [table]), 8)
+        PacketBuilder([table], Placement(config("skylake").as_host(), [table]), Nmp())

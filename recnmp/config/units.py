@@ -39,6 +39,27 @@ class Nmp(Section):
         1,
         TAGS,
     )
+    threads: int = field_of(
+        1, "co-located SLS threads; table t belongs to thread t mod threads", "threads", "design D6", 1, 256
+    )
+    packet_queue: int = field_of(
+        64, "packets that the packet scheduler of the host sees", "packets", "design D6", 1, 4096
+    )
+    packet_policy: Literal["fcfs", "round-robin", "table-aware"] = field_of(
+        "fcfs",
+        "which packet goes next: fcfs, round-robin over the threads, table-aware",
+        "name",
+        "design D6, [P] RecNMP paper",
+    )
+    starvation_limit: int = field_of(
+        64, "picks in a row that may pass over the oldest packet", "picks", "design D6", 0, (1 << 16) - 1
+    )
+    instruction_order: Literal["pooling", "interleaved"] = field_of(
+        "pooling",
+        "LOOKUPs of a packet: pooling by pooling, or in turn by rank",
+        "name",
+        "design D6",
+    )
     fifo: int = field_of(64, "instruction FIFO of a rank-NMP", "instructions", "design D4", 1, 1 << 16)
     window: int = field_of(
         16, "instructions that a rank-NMP schedules among", "instructions", "design D4", 1, 1024
