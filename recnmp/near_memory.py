@@ -17,11 +17,10 @@ from .packet_stats import PacketStats, PacketTally
 from .packets import Packets
 from .placement import Placement
 from .progress import Meter, Progress
+from .rows import CANONICAL_NAN
 from .stats import add_counters
 from .values import Float32s, Values
 from .workload import Batch, Table
-
-_CANONICAL_NAN = np.uint32(0x7FC00000).view(np.float32)
 
 # counters of stats.py that ranks keep, and their names in the kernel
 _PER_RANK = {
@@ -138,8 +137,9 @@ class NmpEngine:
         self._lookups += batch.lookups
         self._lines += sum(part.lines for part in packets)
         self._offset_lookups += sum(part.offset_lookups for part in packets)
-        self._adds += self._elements(batch)
-        self._muls += self._elements(batch) if batch.weights is not None else 0
+        elements, quantised = self._elements(batch)
+        self._adds += elements + quantised
+        self._muls += quantised + (elements if batch.weights is not None else 0)
 
     def results(self) -> list[Float32s]:
         """Sums of the batches that ran last, float32 [batch_size, dim], table by table; empty without values."""
@@ -171,10 +171,16 @@ class NmpEngine:
         """Of all packets since the last reset."""
         return self._tally.stats()
 
-    def _elements(self, batch: Batch) -> int:
-        """Elements of all lookups: as many additions into partial sums, the first ones to +0.0 included."""
+    def _elements(self, batch: Batch) -> tuple[int, int]:
+        """Elements of all lookups, and of those of quantised tables.
+
+        Each is added to a partial sum, the first ones to +0.0; a quantised one is multiplied by its scale and
+        its bias is added before.
+        """
         per_table = np.diff(batch.offsets[:: batch.batch_size]) if batch.n_tables else np.zeros(0, np.int64)
-        return sum(int(n) * table.dim for n, table in zip(per_table, self._tables, strict=False))
+        counts = [int(n) * table.dim for n, table in zip(per_table, self._tables, strict=False)]
+        dequantised = sum(n for n, table in zip(counts, self._tables, strict=False) if table.quantised)
+        return sum(counts), dequantised
 
     def _pool(
         self,
@@ -243,4 +249,4 @@ def add_up(partial: Float32s, ranks_per_dimm: int) -> Float32s:
         total = dimms[0]
         for dimm in dimms[1:]:
             total = total + dimm
-    return np.where(np.isnan(total), _CANONICAL_NAN, total)
+    return np.where(np.isnan(total), CANONICAL_NAN, total)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from .baseline import HostEngine
 from .config.system import SystemConfig
 from .errors import RecnmpError
+from .means import divide
 from .packet_stats import PacketStats
 from .placement import Placement
 from .progress import Progress
@@ -204,7 +205,7 @@ class _Run:
                 f"warmup = {warmup}: at least 0, and one of the {workload.n_batches} batches must be left"
             )
         if config.kind == "nmp":
-            _check_near_memory(config, workload)
+            _check_near_memory(workload)
         self.config = config
         self._workload = workload
         self._warmup = warmup
@@ -263,13 +264,16 @@ class _Run:
         start = self._next
         self._end = self._engine.run_batch(batch, self._workload.order, start, progress)
         self._next = self._end + 1
-        self._hash_sums()
+        self._hash_sums([batch])
         return self._end - start
 
-    def _hash_sums(self) -> None:
+    def _hash_sums(self, batches: Sequence[Batch]) -> None:
         if self._sums is not None and isinstance(self._engine, SummingEngine):
-            for sums in self._engine.results():
-                self._sums.update(np.ascontiguousarray(sums, "<f4").tobytes())
+            results = self._engine.results()
+            if self._workload.mode != "sum":
+                results = divide(results, batches)
+            for pooled in results:
+                self._sums.update(np.ascontiguousarray(pooled, "<f4").tobytes())
 
     def _stream(self, batches: list[Batch], progress: Progress | None) -> None:
         """All batches back to back: none has a latency of its own, since all wait from the start."""
@@ -277,7 +281,7 @@ class _Run:
             self._count(batch)
         ends = self._engine.run_stream(batches, self._workload.order, self._next, progress)
         self._end = max(ends, default=self._next)
-        self._hash_sums()
+        self._hash_sums(batches)
 
     def _count(self, batch: Batch) -> None:
         self._batches += 1
@@ -287,14 +291,9 @@ class _Run:
             self._useful_bytes += int(per_table @ self._row_bytes)
 
 
-def _check_near_memory(config: SystemConfig, workload: Workload) -> None:
+def _check_near_memory(workload: Workload) -> None:
     """Raise RecnmpError for what no setting could make summable, before placement gives advice."""
     from .host import check_table
 
-    if workload.mode != "sum":
-        raise RecnmpError(
-            f"system {config.name}: poolings of mode {workload.mode} are not made near memory yet, only sums "
-            "and weighted sums"
-        )
     for table in workload.tables:
         check_table(table)

@@ -112,8 +112,8 @@ COUNTERS = {
         Counter(
             "hazard_clocks", "clocks", "nmp", True, "clocks in which an operand waited for the adder (D9)"
         ),
-        Counter("fp_adds", "operations", "nmp", False, "FP32 additions: partial sums and adder trees"),
-        Counter("fp_muls", "operations", "nmp", False, "FP32 multiplications by weights"),
+        Counter("fp_adds", "operations", "nmp", False, "FP32 additions: partial sums, adder trees, biases"),
+        Counter("fp_muls", "operations", "nmp", False, "FP32 multiplications by weights and scales"),
     )
 }
 

@@ -226,6 +226,8 @@ class Rank:
                 self.number,
                 instruction.tag,
                 line.element_group,
+                16 * line.element_group,
+                min(16, instruction.packet.dim - 16 * line.element_group),
             )
         )
         self.outstanding[group] -= 1

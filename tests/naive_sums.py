@@ -42,8 +42,8 @@ def naive_sums(
     """DIMM sums by (dimm, packet, tag) and host sums by (packet, tag), float32 [dim] each.
 
     `stream` holds all instructions (of all batches; packets and lookups are numbered across batches),
-    `operands` one list a rank, in order: clk, lookup, packet, rank, tag, element group. Tags that got no
-    instruction have no entry.
+    `operands` one list a rank, in order: clk, lookup, packet, rank, tag, element group, first element, elements.
+    Tags that got no instruction have no entry.
     """
     dims, weighted, weights = {}, {}, {}
     for record in stream:
@@ -56,10 +56,10 @@ def naive_sums(
     partial: list[dict[tuple[int, int], np.ndarray]] = []  # of each rank
     for of_rank in operands:
         sums: dict[tuple[int, int], np.ndarray] = {}
-        for _, lookup, packet, _, tag, element_group in of_rank:
+        for _, lookup, packet, _, tag, _, first, count in of_rank:
             dim = dims[packet]
             acc = sums.setdefault((packet, tag), np.zeros(dim, np.float32))
-            for element in range(16 * element_group, min(16 * element_group + 16, dim)):
+            for element in range(first, first + count):
                 y = value(lookup, element)
                 if weighted[packet]:
                     y = multiply(weights[lookup], y)

@@ -42,7 +42,7 @@ def test_one_lookup(ranks_per_dimm: int, levels: int) -> None:
     log = run(batch, ranks_per_dimm=ranks_per_dimm).log
     assert log.sends == [(0, 0), (0, 1), (1, 2)]
     assert log.commands == [(3, ACT, 0, 0, 0, 5, -1), (19, RD, 0, 0, 0, 5, 3)]
-    assert log.operands[0] == [(39, 0, 0, 0, 0, 0)]
+    assert log.operands[0] == [(39, 0, 0, 0, 0, 0, 0, 16)]
     assert log.bursts == [(54 + 3 * levels, 0, 0, 0, 0)]
     assert log.ends == [58 + 3 * levels]
     assert log.wrong_predictions == 0
@@ -182,9 +182,10 @@ def check_laws(case: Case) -> None:
 
     # every burst of every run enters once, in its own rank, for its own tag
     expected = sorted(
-        (int(i["lookup"]), int(i["packet"]), int(i["rank"]), int(i["tag"]), int(i["opcode"]) - 8 + burst)
+        (*(int(i[name]) for name in ("lookup", "packet", "rank", "tag")), *part)
         for i in lookups
-        for burst in range(i["bursts"])
+        for group in range(int(i["opcode"]) - 8, int(i["opcode"]) - 8 + int(i["bursts"]))
+        for part in [(group, 16 * group, min(16, int(i["dim"]) - 16 * group))]
     )
     assert sorted(entry[1:] for of_rank in log.operands for entry in of_rank) == expected
     lines = [

@@ -164,6 +164,8 @@ cdef class OperandPath:
             operand.rank = r
             operand.tag = entry.instruction.tag
             operand.element_group = element_group
+            operand.first = 16 * element_group
+            operand.count = min(16, entry.instruction.dim - operand.first)
             self.n_operands += 1
         entry.taken += 1
         if entry.taken == entry.instruction.bursts:

@@ -43,14 +43,17 @@ cdef struct Instruction:
     int8_t weighted
     int8_t channel
 
-# One burst entering a rank's datapath.
+# One element group, or the part of one that the lines of one instruction hold, entering a rank's datapath:
+# elements first .. first + count - 1 of the vector.
 cdef struct Operand:
     int64_t clk
     int64_t lookup
     int64_t packet
-    int32_t rank
-    int16_t tag  # of its packet's poolings
-    int16_t element_group
+    int16_t rank
+    int8_t tag  # of its packet's poolings
+    int8_t element_group
+    int16_t first
+    int16_t count
 
 # One DRAM command, columns as in the recorded traces.
 cdef struct LoggedCommand:
