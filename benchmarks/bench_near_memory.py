@@ -38,7 +38,7 @@ def cached_row() -> dict[str, object]:
     streams = [builder.build(batch, "table")[0].stream for batch in batches]
     took = []
     for _ in range(3):
-        channel = make_channel(config)
+        channel = make_channel(config, by_line=True)
         end = 0
         for stream in streams[:-1]:
             end = channel.run(stream.copy(), end)
@@ -66,7 +66,9 @@ def rows() -> list[dict[str, object]]:
         builder = PacketBuilder(tables, placement, config.units)
         building = quickest(lambda builder=builder, batch=batch: builder.build(batch, "table"))
         stream = PacketBuilder(tables, placement, config.units).build(batch, "table")[0].stream
-        running = quickest(lambda stream=stream, config=config: make_channel(config).run(stream.copy(), 0))
+        running = quickest(
+            lambda stream=stream, config=config: make_channel(config, by_line=True).run(stream.copy(), 0)
+        )
         name = f"near memory, {4 * dim}-byte rows, 8 ranks, uniform"
         out.append(
             {

@@ -44,8 +44,29 @@ class PacketBuilder:
         memory = placement.config.memory
         interleaved = units.instruction_order == "interleaved"
         self._channels = [ChannelStream(memory.ranks, interleaved) for _ in range(memory.channels)]
-        for table in tables:
+        for number, table in enumerate(tables):
             check_table(table)
+            if table.quantised:
+                self._check_whole(number, table)
+
+    def _check_whole(self, number: int, table: Table) -> None:
+        """Raise RecnmpError if a row of a quantised table would need two instructions (D9).
+
+        What changes from a line to the next within a page is the same in all pages: the rows of one tell of all.
+        """
+        rules, rows = self._placement.config.placement, min(table.rows, self._placement.rows_per_page(number))
+        lines = self._placement.locate(number, np.arange(rows))
+        start, _, first_line = _runs(lines)
+        if not first_line.any():
+            return
+        row = int(lines.vector[start[np.flatnonzero(first_line)[0]]])
+        narrow = rules.stride == "packed" and table.row_bytes <= BURST_BYTES
+        raise RecnmpError(
+            f"table '{table.name}': row {row} of {table.row_bytes} bytes lies in several DRAM rows by mapping "
+            f"'{rules.mapping}', but a row of {table.dtype} is read by one instruction (D9): use "
+            + ('placement.stride = "aligned", or ' if narrow else "")
+            + f'placement.mapping = "{"RoBaRaCoCh" if self._placement.config.memory.channels == 1 else "ChRoBaRaCo"}"'
+        )
 
     def build(self, batch: Batch, order: str, progress: Progress | None = None) -> list[Packets]:
         """All packets of a batch that have a LOOKUP, as each channel sees them.
@@ -75,7 +96,7 @@ class PacketBuilder:
             for channel, stream in enumerate(self._channels):
                 mine = lookups if len(self._channels) == 1 else lookups[lookups["channel"] == channel]
                 offset = self._placement.stride(table) % BURST_BYTES != 0
-                stream.fill(table, mine, self._tables[table].dim, offset)
+                stream.fill(table, mine, offset)
             if progress is not None:
                 progress(int(batch.offsets[(table + 1) * size] - batch.offsets[table * size]))
         return [stream.close(self._poolings, batch.weights is not None) for stream in self._channels]
@@ -99,13 +120,14 @@ class PacketBuilder:
     def _piece(self, batch: Batch, table: int, first: int, last: int) -> npt.NDArray[np.void]:
         """The LOOKUPs of lookups `first` to `last` of a batch, all of one table."""
         lines = self._placement.locate(table, batch.indices[first:last])
-        start, bursts, group = _runs(lines)
+        start, bursts, first_line = _runs(lines)
         lookups = np.zeros(len(start), instruction_dtype)
         vector = lines.vector[start]
         lookups["lookup"] = first + vector
-        lookups["opcode"] = isa.LOOKUP + group
+        lookups["opcode"] = isa.lookup_opcode(first_line)
         lookups["bursts"] = bursts
-        lookups["dim"] = self._tables[table].dim
+        for name, word in form_words(self._tables[table]).items():
+            lookups[name] = word
         lookups["locality"] = self._locality
         for name in ("channel", "rank", "bankgroup", "bank", "row", "column"):
             lookups[name] = getattr(lines, name)[start]
@@ -117,10 +139,6 @@ class PacketBuilder:
 
 def check_table(table: Table) -> None:
     """Raise RecnmpError unless this machine can sum rows of the table (D9)."""
-    if table.dtype != "fp32":
-        raise RecnmpError(
-            f"table '{table.name}': {table.dtype} rows are not summed near memory yet, only fp32"
-        )
     most = isa.MAX_BURSTS * isa.ELEMENTS_PER_GROUP
     if table.dim > most:
         raise RecnmpError(
@@ -128,10 +146,26 @@ def check_table(table: Table) -> None:
         )
 
 
-def _runs(lines: Lines) -> tuple[Int64s, Int64s, Int64s]:
-    """Cut vectors into runs of consecutive columns of one DRAM row.
+def is_by_line(table: Table, stride: int) -> bool:
+    """Whether each line of each row is one operand, and that a whole element group: rows of fp32 without an offset, or
+    several of them in a line."""
+    return table.dtype == "fp32" and (stride % BURST_BYTES == 0 or BURST_BYTES % stride == 0)
 
-    Returns int64 [runs] each: first line of the run, its lines, and the element group that it begins with.
+
+def form_words(table: Table) -> dict[str, int]:
+    """What CONFIG says of a table's rows. Padding at a row's end is no part of it, so head16 is head."""
+    layout = table.layout.removesuffix("16")
+    return {
+        "dim": table.dim,
+        "dtype": isa.DTYPES.index(table.dtype),
+        "layout": isa.LAYOUTS.index(layout),
+    }
+
+
+def _runs(lines: Lines) -> tuple[Int64s, Int64s, Int64s]:
+    """Cut vectors into runs of at most 8 consecutive columns of one DRAM row.
+
+    Returns int64 [runs] each: first line of the run, its lines, and the line of its vector that it begins with.
     """
     count = len(lines.vector)
     if count == 0:
@@ -144,6 +178,10 @@ def _runs(lines: Lines) -> tuple[Int64s, Int64s, Int64s]:
         goes_on[1:] &= column[1:] == column[:-1]
     goes_on[1:] &= lines.column[1:] == lines.column[:-1] + 1
     start = np.flatnonzero(~goes_on)
+    too_long = start[np.diff(np.append(start, count)) > isa.MAX_BURSTS]
+    if too_long.size:  # 9 lines, the most that 128 elements of 4 bytes touch
+        goes_on[too_long + isa.MAX_BURSTS] = False
+        start = np.flatnonzero(~goes_on)
     return start, np.diff(np.append(start, count)), start - first_line[start]
 
 
@@ -152,15 +190,15 @@ def to_wire(stream: npt.NDArray[np.void], poolings_per_packet: int) -> npt.NDArr
 
     Tag groups are those that the channel gave when it sent them (field `group`).
     """
-    lookup = stream["opcode"] >= isa.LOOKUP
+    lookup = isa.is_lookup(stream["opcode"])
     place = {
         name: np.where(lookup, stream[name], 0) for name in ("rank", "bankgroup", "bank", "row", "column")
     }
     group = stream["group"]
     config = {
         "tag_group": group,
-        "dtype": np.zeros(len(stream), np.int64),
-        "layout": np.zeros(len(stream), np.int64),
+        "dtype": stream["dtype"],
+        "layout": stream["layout"],
         "weighted": stream["weighted"],
         "unused": np.zeros(len(stream), np.int64),
     }

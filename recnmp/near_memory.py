@@ -10,7 +10,7 @@ import numpy.typing as npt
 from .channel_counters import channel_counters
 from .channels import Channels
 from .config.system import SystemConfig
-from .host import PacketBuilder
+from .host import PacketBuilder, is_by_line
 from .kernels.sums import accumulate
 from .observe import Logs, Observer
 from .packet_stats import PacketStats, PacketTally
@@ -68,7 +68,8 @@ class NmpEngine:
         workers: int | None = None,
         observer: Observer | None = None,
     ) -> None:
-        self.channels = Channels(config, workers)
+        by_line = all(is_by_line(table, placement.stride(i)) for i, table in enumerate(tables))
+        self.channels = Channels(config, by_line, workers)
         self.packets: list[list[Packets]] = []
         self.logs: list[list[Logs]] = []
         self._config = config

@@ -63,7 +63,7 @@ class ChannelStream:
         self._stream = np.zeros(int(lengths.sum()), instruction_dtype)
         self._lines = self._offset_lookups = 0
 
-    def fill(self, table: int, lookups: npt.NDArray[np.void], dim: int, with_offset: bool) -> None:
+    def fill(self, table: int, lookups: npt.NDArray[np.void], with_offset: bool) -> None:
         """Put one table's LOOKUPs, with their CONFIG and END, at their places.
 
         lookups: packet after packet; field `packet` numbers those of the table. with_offset: they carry ByteOffset.
@@ -80,7 +80,8 @@ class ChannelStream:
             stream["opcode"][at] = opcode
             stream["packet"][at] = self._next_packet + numbers[used]
             stream["lookup"][at] = -1
-            stream["dim"][at] = dim
+            for name in ("dim", "dtype", "layout"):
+                stream[name][at] = lookups[name][:1]
         self._lines += int(lookups["bursts"].sum())
         self._offset_lookups += len(lookups) if with_offset else 0
 
@@ -102,7 +103,7 @@ class ChannelStream:
 
     def _predict(self, stream: npt.NDArray[np.void]) -> None:
         """Command-presence bits from the row that was last asked for in each bank (D3)."""
-        at = np.flatnonzero(stream["opcode"] >= isa.LOOKUP)
+        at = np.flatnonzero(isa.is_lookup(stream["opcode"]))
         bank = (stream["rank"][at].astype(np.int64) * 4 + stream["bankgroup"][at]) * 4 + stream["bank"][at]
         order = np.argsort(bank, kind="stable")
         bank, row = bank[order], stream["row"][at][order].astype(np.int64)

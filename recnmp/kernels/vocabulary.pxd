@@ -14,7 +14,8 @@ cdef enum:
     GROUPS = 16  # tag groups at most
     CONFIG = 1
     END = 2
-    LOOKUP = 8  # + first element group
+    LOOKUP_LINE_8 = 4
+    LOOKUP = 8  # + first line of the run in its row, 0 to 7
 
 cdef enum:
     PREDICT_ACT = 1
@@ -42,6 +43,9 @@ cdef struct Instruction:
     int8_t byte_offset
     int8_t weighted
     int8_t channel
+    int8_t dtype  # of the row, as in CONFIG
+    int8_t layout
+    int8_t padding[6]  # a struct in a struct must end at a multiple of its widest field
 
 # One element group, or the part of one that the lines of one instruction hold, entering a rank's datapath:
 # elements first .. first + count - 1 of the vector.
@@ -77,3 +81,12 @@ cdef struct ResultBurst:
 cdef struct Sent:
     int64_t clk
     int64_t position
+
+
+cdef inline bint is_lookup(int opcode) noexcept nogil:
+    return opcode >= LOOKUP_LINE_8
+
+
+cdef inline int first_line(int opcode) noexcept nogil:
+    """Line of its row that a LOOKUP begins with."""
+    return opcode - LOOKUP if opcode >= LOOKUP else 8
