@@ -63,7 +63,7 @@ FIELDS: dict[str, tuple[tuple[str, Any], ...]] = {
         ("rank", pa.int16()),
         *_PLACE,
         ("bursts", pa.int8()),
-        ("element_group", pa.int8()),
+        ("first_line", pa.int8()),
         *_BITS,
         ("dim", pa.int16()),
         ("weighted", pa.int8()),
@@ -164,7 +164,8 @@ class SystemLogs:
     def _instructions(self, channel: int, batch: int, logs: Logs) -> dict[str, Any]:
         """In the order in which they crossed the channel; -1 where an instruction has no such field."""
         sent = logs.stream[logs.sends["position"]]
-        lookup = sent["opcode"] >= isa.LOOKUP
+        lookup = isa.is_lookup(sent["opcode"])
+        first_line = np.where(sent["opcode"] >= isa.LOOKUP, sent["opcode"] - isa.LOOKUP, isa.MAX_BURSTS)
         words = to_wire(sent, self._poolings)
         codes = np.where(lookup, 1, np.where(sent["opcode"] == isa.CONFIG, 0, 2))
         only = ("rank", "bankgroup", "bank", "row", "column", "bursts", "ddr_cmd", "locality", "byte_offset")
@@ -179,7 +180,7 @@ class SystemLogs:
             "lookup": sent["lookup"],
             "tag": np.where(lookup, sent["group"].astype(np.int64) * self._poolings + sent["tag"], -1),
             **{name: np.where(lookup, sent[name], -1) for name in only},
-            "element_group": np.where(lookup, sent["opcode"] - isa.LOOKUP, -1),
+            "first_line": np.where(lookup, first_line, -1),
             "weight": np.where(lookup, sent["weight"], np.float32(0)),
             "dim": np.where(config, sent["dim"], -1),
             "weighted": np.where(config, sent["weighted"], -1),

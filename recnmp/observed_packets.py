@@ -39,7 +39,7 @@ class PacketBooks:
         self._batch += 1
         count = len(packets.table)
         held = np.zeros((count, len(HELD)), np.int64)
-        lookups = logs.stream[logs.stream["opcode"] >= isa.LOOKUP]
+        lookups = logs.stream[isa.is_lookup(logs.stream["opcode"])]
         packet = lookups["packet"] - packets.first_packet
         held[:, 0] = self._batch
         held[:, 1] = packets.table

@@ -100,7 +100,7 @@ def test_words_decode_to_the_columns(tmp_path: Path) -> None:
         assert (sent[name][~lookup] == -1).all()
     assert (fields["psum_tag"][lookup] == sent["tag"][lookup]).all()
     assert (fields["vsize"][lookup] + 1 == sent["bursts"][lookup]).all()
-    assert (fields["opcode"][lookup] == isa.LOOKUP + sent["element_group"][lookup]).all()
+    assert (fields["opcode"][lookup] == isa.lookup_opcode(sent["first_line"][lookup].astype(np.int64))).all()
     for name in ("ddr_cmd", "locality", "byte_offset"):
         assert (fields[name][lookup] == sent[name][lookup]).all()
     assert (fields["weight"][config] == sent["dim"][config]).all()
