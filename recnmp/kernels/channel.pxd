@@ -14,7 +14,6 @@ cdef class Channel:
     cdef int64_t turnaround, burst_clocks
     cdef bint skip_full_rank
     # the host's books
-    cdef int32_t[::1] credits
     cdef int64_t packet_of[GROUPS]  # packet that holds the group, -1: free
     cdef int64_t offered[GROUPS]  # clock of its CONFIG
     cdef int32_t bursts_due[GROUPS]  # results to come
@@ -24,10 +23,11 @@ cdef class Channel:
     cdef int64_t bus_end  # first clock after its last use
     cdef int last_user  # DIMM, or one of the two below
     cdef int64_t next_clk
+    cdef int blocked  # whose credit the next instruction waits for (credits.pxd)
     # the run
     cdef Instruction[::1] stream
     cdef uint8_t[::1] sent
-    cdef int64_t position, start_clk, last_crossed
+    cdef int64_t position, unsent, start_clk, last_crossed
     cdef readonly int64_t now
     cdef int64_t progress_clk
     cdef bint logging
@@ -39,7 +39,7 @@ cdef class Channel:
 
     cdef int64_t run_clocks(self, bint skip, bint drain, int64_t steps) noexcept nogil
     cdef bint finished(self, bint drain) noexcept nogil
-    cdef void step_clock(self, int64_t clk, bint skip) noexcept nogil
+    cdef void step_clock(self, int64_t clk, bint skip, bint drain) noexcept nogil
     cdef int64_t step_bus(self, int64_t clk) noexcept nogil
     cdef int dimm_to_send(self, int64_t clk, int* group, int64_t* soonest) noexcept nogil
     cdef void send_results(self, int d, int group, int64_t clk) noexcept nogil

@@ -2,7 +2,8 @@
 
 The page is docs/microarchitecture.md, section 3. A clock is: bus, ranks, DIMMs; each reads what stood at its
 start. `run` with skip=False steps every block on every clock; with skip=True it goes to the next clock on which any
-block says that something can happen. Both must give the same logs (tests/test_near_memory.py).
+block says that something can happen, and lets ranks go ahead (rank_nmp). Both must give the same logs
+(tests/test_near_memory.py).
 """
 
 cimport cython
@@ -11,7 +12,8 @@ import numpy as np
 
 from cpython.exc cimport PyErr_CheckSignals
 
-from .dimm_nmp cimport Dimm, DimmNmp
+from .credits cimport ALL, ANY, NOBODYS, credit_from, next_credit
+from .dimm_nmp cimport Dimm, DimmNmp, next_event
 from .packet_log cimport PacketLog
 from .rank_nmp cimport Rank, RankNmp
 from .vocabulary cimport CONFIG, GROUPS, NEVER, TAGS, Instruction, ResultBurst, is_lookup
@@ -57,12 +59,12 @@ cdef class Channel:
         self.turnaround = turnaround
         self.burst_clocks = burst_clocks
         self.skip_full_rank = skip_full_rank
-        self.credits = np.full(ranks.ranks, ranks.fifo_depth, np.int32)
         self.tags_sent = np.zeros((self.groups, dimms.dimms), np.int32)
         for g in range(GROUPS):
             self.packet_of[g] = -1
         self.bus_end = 0
         self.last_user = NOBODY
+        self.blocked = NOBODYS
         self.next_clk = NEVER
         self.now = 0
         self.last_crossed = 0
@@ -116,6 +118,7 @@ cdef class Channel:
         self.stream = stream
         self.sent = np.zeros(stream.shape[0], np.uint8)
         self.position = 0
+        self.unsent = stream.shape[0]
         self.start_clk = start_clk
         self.last_crossed = max(self.last_crossed, start_clk)
         self.next_clk = min(self.next_clk, start_clk)
@@ -130,7 +133,7 @@ cdef class Channel:
         cdef int64_t clk = self.now
         if self.logging and not self.ranks.window.has_room():
             self.ranks.window.grow_log()
-        self.step_clock(clk, False)
+        self.step_clock(clk, False, True)
         self.now = clk + 1
         return clk
 
@@ -183,17 +186,12 @@ cdef class Channel:
     cdef int64_t run_clocks(self, bint skip, bint drain, int64_t steps) noexcept nogil:
         """Run for so many stepped clocks at most, and say why it ended."""
         cdef int64_t clk
-        cdef int i
         while steps:
             clk = self.now
             if not drain and self.finished(False):
                 return OVER
             if skip:
-                clk = max(clk, self.next_clk)
-                for i in range(self.ranks.ranks):
-                    clk = min(clk, self.ranks.rank[i].next_clk)
-                for i in range(self.dimms.dimms):
-                    clk = min(clk, self.dimms.dimm[i].next_clk)
+                clk = max(clk, min(self.next_clk, next_event(self.dimms)))
             if clk >= self.last_crossed and self.finished(drain):
                 self.now = max(self.now, self.last_crossed)
                 return OVER
@@ -201,18 +199,25 @@ cdef class Channel:
                 return STUCK
             if self.logging and not self.ranks.window.has_room():
                 return LOG_FULL
-            self.step_clock(clk, skip)
+            self.step_clock(clk, skip, drain)
             self.now = clk + 1
             steps -= 1
         return RUNNING
 
-    cdef void step_clock(self, int64_t clk, bint skip) noexcept nogil:
+    cdef void step_clock(self, int64_t clk, bint skip, bint drain) noexcept nogil:
         """The clock's story: 1 the bus, 2 the ranks, 3 the DIMMs. Each sees what stood at the clock's start."""
         cdef int d, i, r, g, turn, per_dimm = self.ranks.ranks_per_dimm
+        cdef int64_t horizon
+        cdef bint popped = False
         cdef Rank* rank
         cdef Dimm* dimm
         if not skip or self.next_clk <= clk:
             self.next_clk = self.step_bus(clk)
+        # where ranks share a local bus, or each clock is stepped, none goes ahead; else none goes behind the run's end,
+        # which is not before the last instruction is sent
+        horizon = clk
+        if skip and not self.ranks.window.shared_bus:
+            horizon = NEVER if drain else clk + self.unsent // self.instructions_per_clock
         for d in range(self.dimms.dimms):
             dimm = &self.dimms.dimm[d]
             rank = &self.ranks.rank[d * per_dimm]
@@ -221,12 +226,13 @@ cdef class Channel:
                 r = turn + i if turn + i < per_dimm else turn + i - per_dimm
                 if skip and rank[r].next_clk > clk:
                     continue
-                if self.ranks.step_rank(d * per_dimm + r, clk, skip):
-                    self.credits[d * per_dimm + r] += 1
-                    self.progress_clk = clk
-                    self.next_clk = min(self.next_clk, clk + 1)
+                popped |= self.ranks.run_rank(d * per_dimm + r, clk, horizon, skip)
                 dimm.next_clk = min(dimm.next_clk, rank[r].news)
                 rank[r].news = NEVER
+        if popped:
+            self.progress_clk = clk
+            if self.blocked != NOBODYS:
+                self.next_clk = min(self.next_clk, next_credit(self.ranks, self.blocked, clk))
         for d in range(self.dimms.dimms):
             if not skip or self.dimms.dimm[d].next_clk <= clk:
                 g = self.dimms.step_dimm(d, self.packet_of, clk)
@@ -258,7 +264,10 @@ cdef class Channel:
             self.last_user = HOST
             self.progress_clk = clk
             return clk + 1
-        return soonest  # a returned credit will wake it; a group is freed by the bus itself
+        # a credit whose clock is not known yet will wake it; a group is freed by the bus itself
+        if self.blocked != NOBODYS:
+            soonest = min(soonest, next_credit(self.ranks, self.blocked, clk))
+        return soonest
 
     cdef int dimm_to_send(self, int64_t clk, int* group, int64_t* soonest) noexcept nogil:
         """The DIMM whose results go next and the group they belong to, -1 if none is ready in clk."""
@@ -319,6 +328,7 @@ cdef class Channel:
         cdef int count = 0, r, lowest
         cdef int64_t at = self.position
         cdef Instruction* instruction
+        self.blocked = NOBODYS
         while count < self.instructions_per_clock and at < self.stream.shape[0]:
             instruction = &self.stream[at]
             if self.sent[at]:
@@ -326,16 +336,19 @@ cdef class Channel:
                 continue
             if is_lookup(instruction.opcode):
                 r = instruction.rank
-                if self.credits[r] == 0:
+                if credit_from(self.ranks, r) > clk:
                     if not self.skip_full_rank:
+                        self.blocked = r
                         return count
+                    self.blocked = ANY
                     at += 1
                     continue
             elif at != self.position:
                 return count  # END and CONFIG wait until all before them are sent
             else:
                 for r in range(self.ranks.ranks):
-                    if self.credits[r] == 0:
+                    if credit_from(self.ranks, r) > clk:
+                        self.blocked = ALL
                         return count
                 if instruction.opcode == CONFIG:
                     lowest = 0
@@ -373,12 +386,11 @@ cdef class Channel:
             if not self.tags_sent[group, d] & bit:
                 self.tags_sent[group, d] |= bit
                 self.bursts_due[group] += (instruction.dim + 15) // 16
-            self.credits[r] -= 1
             self.ranks.push(r, instruction, clk)
         else:
             for r in range(self.ranks.ranks):
-                self.credits[r] -= 1
                 self.ranks.push(r, instruction, clk)
+        self.unsent -= 1
         self.counters[INSTRUCTIONS] += 1
         if self.logging:
             self.sends[self.n_sends].clk = clk

@@ -65,11 +65,11 @@ cdef class OperandPath:
         self.n_operands = 0
 
     def take_log(self):
-        """Operands since the last call, in order of the clock in which they entered; the log is emptied."""
+        """Operands since the last call, in order of the clock in which they entered and of rank; the log is emptied."""
         operands = np.asarray(self.operands)[: self.n_operands]
         self.n_operands = 0
-        # they were logged when they were taken, and wait in their registers for different times
-        return operands[np.argsort(operands["clk"], kind="stable")]
+        # they were logged when they were taken, by ranks that go ahead of each other
+        return operands[np.lexsort((operands["rank"], operands["clk"]))]
 
     cdef void come(self, int r, int place, int line, int64_t clk) noexcept nogil:
         """The RD of a line was issued in clk."""

@@ -147,8 +147,9 @@ cdef class PacketScheduler:
         """The packet leaves, and those behind it move up; its number."""
         cdef int64_t number = self.number[place]
         cdef int i
-        # of the packets given so far in this batch, all but number - place came later than this one
-        self.passed_over_max = max(self.passed_over_max, self.given - (number - place))
+        # The packet passed over most is always in place 0 when it goes: what passes over a packet passes over those
+        # ahead of it too. All packets before it are gone, so that of those given the others came later.
+        self.passed_over_max = max(self.passed_over_max, self.given - number)
         self.given += 1
         self.last_table = self.table[place]
         self.last_thread = <int>self.thread[place]
