@@ -6,6 +6,7 @@ A batch becomes one array of instructions a channel, packet after packet, in the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -25,16 +26,27 @@ Int64s = npt.NDArray[np.int64]
 _PIECE = 1 << 17  # lookups that are placed between two looks at progress
 
 
+class Locality(Protocol):
+    """Which lookups may use the RankCache."""
+
+    def bits(self, batch: Batch, table: int) -> npt.NDArray[np.bool_]:
+        """The locality bit of each lookup of a table; asked for once a batch and table, tables in order."""
+
+
 class PacketBuilder:
     """Builds packets, and keeps what the host remembers from batch to batch.
 
     tables: the workload's; placement: where their rows are; units: how packets are made and in which order they go;
-    locality: whether the lines of all LOOKUPs may use the RankCache.
+    locality: whether LOOKUPs may use the RankCache: all, none, or as a Locality says.
     Raises RecnmpError for a table whose rows this machine cannot sum.
     """
 
     def __init__(
-        self, tables: Sequence[Table], placement: Placement, units: Nmp, locality: bool = False
+        self,
+        tables: Sequence[Table],
+        placement: Placement,
+        units: Nmp,
+        locality: bool | Locality = False,
     ) -> None:
         self._tables = tables
         self._placement = placement
@@ -109,16 +121,23 @@ class PacketBuilder:
     def _lookups(self, batch: Batch, table: int, placed: Progress | None) -> npt.NDArray[np.void]:
         """One LOOKUP for each run of each lookup of a table, in order; packet and tag not set yet."""
         first, last = batch.offsets[[table * batch.batch_size, (table + 1) * batch.batch_size]]
+        bits = (
+            np.full(last - first, self._locality)
+            if isinstance(self._locality, bool)
+            else self._locality.bits(batch, table)
+        )
         pieces = [np.zeros(0, instruction_dtype)]
         for start in range(first, last, _PIECE):
             end = min(last, start + _PIECE)
-            pieces.append(self._piece(batch, table, start, end))
+            pieces.append(self._piece(batch, table, start, end, bits[start - first : end - first]))
             if placed is not None:
                 placed(end - start)
         return np.concatenate(pieces)
 
-    def _piece(self, batch: Batch, table: int, first: int, last: int) -> npt.NDArray[np.void]:
-        """The LOOKUPs of lookups `first` to `last` of a batch, all of one table."""
+    def _piece(
+        self, batch: Batch, table: int, first: int, last: int, bits: npt.NDArray[np.bool_]
+    ) -> npt.NDArray[np.void]:
+        """The LOOKUPs of lookups `first` to `last` of a batch, all of one table, with their locality bits."""
         lines = self._placement.locate(table, batch.indices[first:last])
         start, bursts, first_line = _runs(lines)
         lookups = np.zeros(len(start), instruction_dtype)
@@ -128,7 +147,7 @@ class PacketBuilder:
         lookups["bursts"] = bursts
         for name, word in form_words(self._tables[table]).items():
             lookups[name] = word
-        lookups["locality"] = self._locality
+        lookups["locality"] = bits[vector]
         for name in ("channel", "rank", "bankgroup", "bank", "row", "column"):
             lookups[name] = getattr(lines, name)[start]
         lookups["byte_offset"] = lines.byte_offset[vector] // 4

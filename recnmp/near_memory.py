@@ -10,7 +10,8 @@ import numpy.typing as npt
 from .channel_counters import channel_counters
 from .channels import Channels
 from .config.system import SystemConfig
-from .host import PacketBuilder, is_by_line
+from .host import Locality, PacketBuilder, is_by_line
+from .hotness import HotEntries
 from .kernels.sums import accumulate
 from .observe import Logs, Observer
 from .packet_stats import PacketStats, PacketTally
@@ -49,6 +50,8 @@ class NmpEngine:
 
     Channels are independent; they are joined where a batch ends, in a stream at its end.
 
+    hot_entries: what profiles batches before they run; None where nothing does.
+
     config: of kind nmp. tables, placement: what is looked up and where it lies. values: what the tables hold;
     None: timing only. skip: leave out clocks on which nothing can happen (the result is the same). logging: keep
     `logs` of the batches that ran last (`packets` are always kept); both are [channel][batch]. workers: threads that
@@ -75,7 +78,9 @@ class NmpEngine:
         self._config = config
         self._tables = tables
         units = config.units
-        self._builder = PacketBuilder(tables, placement, units, locality=units.rank_cache_bytes > 0)
+        self.hot_entries = HotEntries(config, tables, placement) if units.hot_entries != "all" else None
+        locality: bool | Locality = self.hot_entries or units.rank_cache_bytes > 0
+        self._builder = PacketBuilder(tables, placement, units, locality)
         self._values = values
         self._skip = skip
         self._logging = logging
@@ -151,6 +156,8 @@ class NmpEngine:
         for kernel in self.channels.kernels:
             kernel.reset_counts()
         self._tally.reset()
+        if self.hot_entries is not None:
+            self.hot_entries.reset()
         self._builder.order.reset_counts()
         self._poolings = self._lookups = self._lines = self._offset_lookups = self._muls = self._adds = 0
 

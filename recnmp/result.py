@@ -43,7 +43,9 @@ class Result:
         packets: what is said of its packets; None for a system without.
         sums_sha256: hash of all batches' sums (float32, table by table), warm-up included;
             None when the run has no values.
+        profile: of hot entries (recnmp.hotness); None if the run has no profiler.
         wall_s: seconds that the simulation took; no part of equality.
+        profiling_s: seconds of that for counting, and for choosing thresholds; no part of equality.
     """
 
     config: SystemConfig
@@ -58,7 +60,9 @@ class Result:
     baseline_pj: float | None = None
     packets: PacketStats | None = None
     sums_sha256: str | None = None
+    profile: Mapping[str, Any] | None = None
     wall_s: float = field(default=0.0, compare=False)
+    profiling_s: Mapping[str, float] | None = field(default=None, compare=False)
 
     @property
     def seconds(self) -> float:
@@ -139,6 +143,7 @@ class Result:
             },
             "counters": with_totals(self.counters),
             "sums_sha256": self.sums_sha256,
+            "profile": None if self.profile is None else dict(self.profile),
         }
 
     def _hit_rate_by_table(self) -> list[dict[str, Any]]:
@@ -183,6 +188,10 @@ class Comparison:
                 "cpus": os.cpu_count(),
                 "wall_s": round(self.wall_s, 3),
                 "wall_s_of_runs": [round(run.wall_s, 3) for run in self.runs],
+                "profiling_s_of_runs": [
+                    run.profiling_s and {what: round(s, 4) for what, s in run.profiling_s.items()}
+                    for run in self.runs
+                ],
             },
         }
 

@@ -15,10 +15,11 @@ import numpy.typing as npt
 from .baseline import HostEngine
 from .config.system import SystemConfig
 from .errors import RecnmpError
+from .hotness import HotEntries
 from .means import divide
 from .packet_stats import PacketStats
 from .placement import Placement
-from .progress import Progress
+from .progress import Meter, Progress
 from .result import Comparison, Result, describe_trace
 from .stats import check_counters
 from .values import Values
@@ -64,6 +65,14 @@ class PacketEngine(Protocol):
     def packet_stats(self) -> PacketStats:
         """Of all packets since the last reset."""
         ...
+
+
+@runtime_checkable
+class ProfilingEngine(Protocol):
+    """An engine that may profile batches before they run."""
+
+    hot_entries: HotEntries | None
+    """What does; None where nothing does."""
 
 
 MakeEngine = Callable[[SystemConfig, Sequence[Table], Placement, Values | None], Engine]
@@ -211,6 +220,7 @@ class _Run:
         self._warmup = warmup
         placement = Placement(config, workload.tables)
         self._engine = make(config, workload.tables, placement, values)
+        self._profiler = self._engine.hot_entries if isinstance(self._engine, ProfilingEngine) else None
         self._streams = config.run.mode == "stream"
         self._row_bytes = np.array([table.row_bytes for table in workload.tables], np.int64)
         self._sums = hashlib.sha256() if values is not None else None
@@ -222,6 +232,10 @@ class _Run:
     def execute(self, progress: Progress | None) -> None:
         """Run the warm-up, forget what was counted, and run the rest."""
         began = time.perf_counter()
+        if self._profiler is not None and self._profiler.looks_ahead:
+            # half of each lookup's time, as far as progress knows
+            progress = Meter(2, progress).step
+            self._profiler.choose(self._workload, progress)
         batches = self._workload.batches()
         for batch in islice(batches, self._warmup):
             self._closed(batch, progress)
@@ -252,7 +266,9 @@ class _Run:
             counters=counters,
             packets=self._engine.packet_stats() if isinstance(self._engine, PacketEngine) else None,
             sums_sha256=self._sums.hexdigest() if self._sums else None,
+            profile=self._profiler.report() if self._profiler else None,
             wall_s=self._wall_s,
+            profiling_s=self._profiler.seconds() if self._profiler else None,
         )
 
     def _start_counting(self) -> None:

@@ -41,7 +41,7 @@ def test_defaults_are_the_system_of_the_paper() -> None:
 
 
 def test_presets_are_equal_in_all_that_they_share() -> None:
-    assert preset_names() == ["host", "host-llc", "recnmp-base", "recnmp-cache", "recnmp-sched"]
+    assert preset_names() == ["host", "host-llc", "recnmp-base", "recnmp-cache", "recnmp-opt", "recnmp-sched"]
     assert load_system("host-llc").baseline() == load_system("host")
     assert load_system("recnmp-base").as_host() == load_system("host")
     cache = load_system("recnmp-cache")
@@ -53,6 +53,11 @@ def test_presets_are_equal_in_all_that_they_share() -> None:
     expected = {**cache.model_dump(), "name": "recnmp-sched"}
     assert expected["nmp"].pop("packet_policy") == "round-robin"
     assert sched == expected
+    opt = load_system("recnmp-opt").model_dump()
+    assert opt["nmp"].pop("hot_entries") == "exact"
+    sched = load_system("recnmp-sched").model_dump()
+    assert sched["nmp"].pop("hot_entries") == "all"
+    assert opt == {**sched, "name": "recnmp-opt"}
 
 
 @pytest.mark.parametrize(
