@@ -51,7 +51,7 @@ def opened(packets: Packets, poolings: int) -> dict[Packet, list[tuple[Any, ...]
     for number, (start, end) in enumerate(zip(starts, ends, strict=True)):
         assert set(packets.stream["packet"][start : end + 1]) == {packets.first_packet + number}
         key = (int(packets.table[number]), int(packets.first_sample[number]) // poolings)
-        found[key] = [tuple(one[name] for name in NAMES) for one in packets.stream[start + 1 : end]]
+        found[key] = [tuple(one[name].tolist() for name in NAMES) for one in packets.stream[start + 1 : end]]
     assert len(found) == len(starts)
     return found
 
