@@ -17,6 +17,7 @@ from .config.system import SystemConfig
 from .errors import RecnmpError
 from .hotness import HotEntries
 from .means import divide
+from .packet_stats import PacketStats
 from .placement import Placement
 from .progress import Meter, Progress
 from .result import Comparison, Result, describe_trace
@@ -55,6 +56,15 @@ class SummingEngine(Protocol):
 
     def results(self) -> list[npt.NDArray[np.float32]]:
         """Sums of the last batch, float32 [batch_size, dim] a table."""
+
+
+@runtime_checkable
+class PacketEngine(Protocol):
+    """An engine that works in packets, and tells of them."""
+
+    def packet_stats(self) -> PacketStats:
+        """Of all packets since the last reset."""
+        ...
 
 
 @runtime_checkable
@@ -254,6 +264,7 @@ class _Run:
             clocks=self._end - self._first,
             latencies=tuple(self._latencies),
             counters=counters,
+            packets=self._engine.packet_stats() if isinstance(self._engine, PacketEngine) else None,
             sums_sha256=self._sums.hexdigest() if self._sums else None,
             profile=self._profiler.report() if self._profiler else None,
             wall_s=self._wall_s,
