@@ -73,7 +73,8 @@ def config_waits() -> Corner:
     Sent: 0 CONFIG, b1; 1 b2, b3; 2 b4, END; 3 CONFIG, a; 4 END; when packet 1 has crossed in 64 and the bus turned,
     66 CONFIG, c; 67 END. Rank 3: b1 2, 3, 19; b2 to b4 in the same row decoded in 39, 60 and 81, read a clock later;
     each then keeps the window for 19 clocks. Its sums go in 120, end 124. Rank 0: a is decoded in 5, ACT 6, RD 22;
-    c, the same line, decoded in 68, RD 69. Ranks 1 and 2 pop in 1, 3, 4, 5; rank 1 in 67 and 68 as well, rank 2 in 86 and 87.
+    c, the same line, decoded in 68, RD 69. Ranks 1 and 2 pop in 1, 3, 4, 5; rank 1 in 67 and 68 as well, rank 2 in
+    86 and 87.
     """
     packets = [
         Packet((tuple(lookup(3) for _ in range(4)),)),
@@ -102,6 +103,15 @@ def refresh() -> Corner:
     case = Case({"dimms": 1, "ranks_per_dimm": 1}, (replace(batch, gap=996),), nREFI=1000)
     # 0 to 996; 997, 998, 999, 1015, 1487, 1503; 1000 to 1486 without 1015; 1488 to 1502
     clocks = {"no_instruction": 997, "working": 6, "refresh": 486, "bank_timing": 15, "drained": 38}
+    return Corner(case, (clocks,))
+
+
+def idle_refresh() -> Corner:
+    """REFab 1000 with all banks closed, over before 1433; the batch starts in 1600, as without it but for the clock."""
+    batch = Encoder().encode([Packet(((lookup(),),))])
+    case = Case({"dimms": 1, "ranks_per_dimm": 1}, (replace(batch, gap=1600),), nREFI=1000)
+    # 0 to 999 and 1433 to 1600
+    clocks = {"no_instruction": 1168, "working": 4, "refresh": 433, "bank_timing": 15, "drained": 38}
     return Corner(case, (clocks,))
 
 
@@ -149,6 +159,33 @@ def shared_bus_for_read() -> Corner:
     return Corner(case, (first, second))
 
 
+def bus_lost() -> Corner:
+    """Rank 0 loses the bus twice to rank 1, whose lookups come 16 clocks behind those of rank 0, since 31 for rank 2,
+    in the other DIMM, are sent between: before RD, which is ccd, and before ACT, where tRP and tRC ended last.
+
+    Rank 0, a conflict: ACT 3; in 19 its RD gives way to rank 1; RD 20, PRE 42; in 58 its ACT gives way; ACT 59, RD 75.
+    Rank 1, a conflict: decoded 18, ACT 19, RD 35, PRE 58, ACT 74, RD 90. Rank 2: ACT 3, RD 19, 25, ..., 199, end 241.
+    END is popped in 19 at the earliest.
+    """
+    conflict = lookup(0), lookup(0, row=6)
+    pooling = (*conflict, *(lookup(2) for _ in range(31)), lookup(1), lookup(1, row=6))
+    case = Case(
+        {"dimms": 2, "ranks_per_dimm": 2, "local_bus": "per_dimm"},
+        (Encoder().encode([Packet((pooling,))]),),
+    )
+    return Corner(
+        case,
+        (
+            # bank timing in 4 to 18, 21 to 41, 43 to 57, 58, 60 to 74
+            {"no_instruction": 1, "working": 7, "bank_timing": 67, "ccd": 1, "drained": 165},
+            # nothing visible in 0 and 2 to 17; bank timing in 20 to 34, 36 to 57, 59 to 73, 75 to 89
+            {"no_instruction": 17, "working": 7, "bank_timing": 67, "drained": 150},
+            {"no_instruction": 1, "working": 34, "bank_timing": 15, "ccd": 150, "drained": 41},
+            {"no_instruction": 18, "working": 2, "drained": 221},
+        ),
+    )
+
+
 def probing() -> Corner:
     """Eight lines that are all in the cache: with no line wanted, probing is work.
 
@@ -178,10 +215,12 @@ def stall_corners() -> dict[str, Corner]:
         full_window,
         config_waits,
         refresh,
+        idle_refresh,
         two_batches,
         nothing_popped,
         shared_bus,
         shared_bus_for_read,
+        bus_lost,
         probing,
     )
     return {corner.__name__: corner() for corner in corners}
