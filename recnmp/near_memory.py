@@ -23,27 +23,6 @@ from .stats import add_counters
 from .values import Float32s, Values
 from .workload import Batch, Table
 
-# counters of stats.py that ranks keep, and their names in the kernel
-_PER_RANK = {
-    "act": "activates",
-    "pre": "precharges",
-    "prea": "precharges_all",
-    "rd": "reads",
-    "ref": "refreshes",
-    "row_hits": "row_hits",
-    "row_misses": "row_misses",
-    "row_conflicts": "row_conflicts",
-    "mispredictions": "wrong_predictions",
-    "hazard_clocks": "hazard_clocks",
-}
-_PER_RANK_CACHE = {
-    "cache_hits": "cache_hits",
-    "cache_secondary_hits": "cache_secondary_hits",
-    "cache_misses": "cache_misses",
-    "cache_bypasses": "cache_bypasses",
-    "cache_fills": "cache_fills",
-}
-
 
 class NmpEngine:
     """Runs batches near memory (the Engine of recnmp.simulate).
