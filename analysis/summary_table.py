@@ -178,7 +178,9 @@ def _stall_rows(runs: Sequence[Mapping[str, Any]]) -> list[Row]:
     for cause in CAUSES:
         shares = [run["stalls"].get(cause) for run in runs]
         if any(shares):
-            rows.append((f"rank clocks, {cause.replace('_', ' ')}", "%", [_scaled(s, 100, 1) for s in shares]))
+            rows.append(
+                (f"rank clocks, {cause.replace('_', ' ')}", "%", [_scaled(s, 100, 1) for s in shares])
+            )
     return rows
 
 

@@ -48,7 +48,7 @@ def channel_counters(kernel: Channel, end: int) -> dict[str, int]:
     for name, kernel_name in (_PER_RANK | cached).items():
         counted |= per_rank(name, by_rank[:, RANK_COUNTERS.index(kernel_name)])
     if kernel.ranks.stalls is not None:
-        clocks = kernel.ranks.count_stalls(end)
+        clocks = kernel.count_stalls(end)
         for number, cause in enumerate(CAUSES):
             counted |= per_rank(f"clocks_{cause}", clocks[:, number])
     return counted

@@ -19,14 +19,13 @@ def kernel_counts(
     case: Case, skip: bool, uncounted: int = 0, after: int = 0, general: bool = False
 ) -> Counts:
     """Clocks of all causes from clock 0, or from the batch after `uncounted` ones, to `after` clocks past the end."""
-    channel = kernel(case, general)
+    channel = kernel(case, general, watched=True)
     end = 0
     for number, batch in enumerate(case.batches):
         if number == uncounted > 0:
             channel.reset_counts()
         end = channel.run(batch.stream.copy(), end + batch.gap, skip=skip)
-    channel.count_stalls(end + after)
-    counts: Counts = channel.ranks.stalls.counts().tolist()
+    counts: Counts = channel.count_stalls(end + after).tolist()
     return counts
 
 

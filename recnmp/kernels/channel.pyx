@@ -153,6 +153,9 @@ cdef class Channel:
         """int64 [len(CHANNEL_COUNTERS)], a copy."""
         return np.asarray(self.counters).copy()
 
+    def count_stalls(self, int64_t end):
+        return self.ranks.count_stalls(self.last_crossed, end)
+
     def reset_counts(self):
         """Counters of the channel and its blocks to zero; the machine's state stays."""
         self.counters[:] = 0

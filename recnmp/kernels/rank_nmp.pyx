@@ -51,7 +51,7 @@ cdef class RankNmp:
         self.cached = cache is not None
         self.stalls = stalls
         self.watched = stalls is not None
-        self.recount = True
+        self.recount = False
         self.ranks = window.ranks
         self.ranks_per_dimm = window.ranks_per_dimm
         self.fifo_depth = fifo_depth
@@ -80,16 +80,18 @@ cdef class RankNmp:
             self.stalls.start(clk)
         self.recount = False
 
-    def count_stalls(self, int64_t end):
-        """Clocks of each rank by cause, int64 [ranks, len(CAUSES)], up to clock `end`; no batch is under way.
+    def count_stalls(self, int64_t over, int64_t end):
+        """Clocks of each rank by cause, int64 [ranks, len(CAUSES)], up to clock `end`; from `over` on they are drained.
 
-        Counted from the start of the first batch after `reset_counts`; all 0 if there was none, or nobody asks.
+        No batch is under way: the last one ended at `over`.
+        Counted from clock 0, or the start of the first batch after `reset_counts`; all 0 if there was none, or nobody asks.
         """
         cdef int r
         if not self.watched or self.recount:
             return np.zeros((self.ranks, N_CAUSES), np.int64)
         for r in range(self.ranks):
-            self.stalls.until(r, end, self.head(r), self.head_visible(r))
+            self.stalls.until(r, over, self.head(r), self.head_visible(r))
+            self.stalls.drain(r, end)
         return self.stalls.counts()
 
     def reset_counts(self):

@@ -32,6 +32,7 @@ cdef class Stalls:
     cdef Account[::1] account
     cdef int64_t[:, ::1] clocks
 
+    cdef void drain(self, int r, int64_t clk) noexcept nogil
     cdef void begin(self, int r, int64_t clk, int head, int64_t visible) noexcept nogil
     cdef void end(self, int r, int64_t clk, bint moved) noexcept nogil
     cdef void until(self, int r, int64_t clk, int head, int64_t visible) noexcept nogil

@@ -54,6 +54,11 @@ cdef class Stalls:
             self.account[r].since = clk
             self.account[r].held_until = 0
 
+    cdef void drain(self, int r, int64_t clk) noexcept nogil:
+        """Count the clocks before clk as drained."""
+        self.clocks[r, DRAINED] += max(0, clk - self.account[r].since)
+        self.account[r].since = max(self.account[r].since, clk)
+
     cdef void begin(self, int r, int64_t clk, int head, int64_t visible) noexcept nogil:
         """The rank is about to be stepped in clk; head: what its FIFO begins with, and the clock from which it is visible."""
         cdef Account* account = &self.account[r]
