@@ -19,6 +19,7 @@ from .energy import energy_pj, what_counts
 from .errors import RecnmpError
 from .replacing import replacing
 from .stats import ceilings, hit_rate, hit_rates, latency, llc_hit_rate, total, with_totals
+from .traffic import TrafficMeasures
 from .workload import Workload
 
 SCHEMA = "recnmp.result/1"
@@ -39,6 +40,8 @@ class Result:
         baseline: name of the run that speed-up and saving are relative to (its own name for a baseline);
             None if it ran alone.
         baseline_clocks, baseline_pj: of the baseline over the same batches.
+        host_traffic: the reads of other programs beside the near-memory work; None where there are none.
+        quiet_clocks: of the same system over the same batches without that traffic; None if it did not run.
         sums_sha256: hash of all batches' sums (float32, table by table), warm-up included;
             None when the run has no values.
         wall_s: seconds that the simulation took; no part of equality.
@@ -54,6 +57,8 @@ class Result:
     baseline: str | None = None
     baseline_clocks: int | None = None
     baseline_pj: float | None = None
+    host_traffic: TrafficMeasures | None = None
+    quiet_clocks: int | None = None
     sums_sha256: str | None = None
     wall_s: float = field(default=0.0, compare=False)
 
@@ -86,7 +91,7 @@ class Result:
     @property
     def bus_bytes(self) -> int:
         """Bytes of the 64-byte data bursts that crossed the channel; no commands, no instructions."""
-        bursts = ("rd", "wr") if self.config.kind == "host" else ("result_bursts",)
+        bursts = ("rd", "wr") if self.config.kind == "host" else ("result_bursts", "host_lines")
         return BURST_BYTES * sum(total(self.counters, name) for name in bursts)
 
     def as_json(self) -> dict[str, Any]:
@@ -125,8 +130,21 @@ class Result:
             "llc_hit_rate": llc_hit_rate(self.counters),
             "hit_rate": hit_rate(self.counters),
             "hit_rate_by_rank": hit_rates(self.counters),
+            "host_traffic": self._traffic(),
             "counters": with_totals(self.counters),
             "sums_sha256": self.sums_sha256,
+        }
+
+    def _traffic(self) -> dict[str, Any] | None:
+        measures = self.host_traffic
+        if measures is None:
+            return None
+        return {
+            "reads_per_1000_clocks": self.config.reads_per_1000_clocks,
+            "reads": measures.reads,
+            "latency_clocks": {name: getattr(measures, name) for name in ("mean", "p50", "p95", "p99", "max")},
+            "longest_queue": measures.longest_queue,
+            "slowdown": _ratio(self.clocks, self.quiet_clocks),
         }
 
 

@@ -22,6 +22,12 @@ class Nmp(Section):
     instructions_per_clock: Literal[1, 2] = field_of(
         2, "NMP instructions that cross the channel in a clock", "instructions/clock", "[R] design D2"
     )
+    command_mode: Literal["compressed", "ddr"] = field_of(
+        "compressed",
+        "compressed: NMP instructions; ddr: the plain DDR commands that they stand for, one a clock",
+        "name",
+        "design D2",
+    )
     bus_turnaround: int = field_of(
         2,
         "idle clocks of the bus between instructions and results, and between DIMMs",

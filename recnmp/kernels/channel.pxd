@@ -3,6 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from .dimm_nmp cimport DimmNmp
+from .host_traffic cimport HostTraffic
 from .rank_nmp cimport RankNmp
 from .vocabulary cimport GROUPS, Instruction, ResultBurst, Sent
 
@@ -11,7 +12,9 @@ cdef class Channel:
     cdef readonly DimmNmp dimms
     cdef readonly int groups, tags_per_group, instructions_per_clock
     cdef int64_t turnaround, burst_clocks
-    cdef bint skip_full_rank
+    cdef bint skip_full_rank, plain_ddr
+    cdef readonly HostTraffic traffic  # None: there is none
+    cdef bint has_traffic
     # the host's books
     cdef int32_t[::1] credits
     cdef int64_t packet_of[GROUPS]  # packet that holds the group, -1: free
@@ -22,6 +25,7 @@ cdef class Channel:
     # the bus
     cdef int64_t bus_end  # first clock after its last use
     cdef int last_user  # DIMM, or one of the two below
+    cdef bint read_was_last  # of the instructions that went
     cdef int64_t next_clk
     # the run
     cdef Instruction[::1] stream
@@ -37,11 +41,14 @@ cdef class Channel:
     cdef int64_t n_bursts, n_sends, n_packets
 
     cdef int64_t run_clocks(self, bint skip, bint drain, int64_t steps) noexcept nogil
+    cdef bint has_room(self) noexcept nogil
     cdef bint finished(self, bint drain) noexcept nogil
     cdef void step_clock(self, int64_t clk, bint skip) noexcept nogil
     cdef int64_t step_bus(self, int64_t clk) noexcept nogil
     cdef int dimm_to_send(self, int64_t clk, int* group, int64_t* soonest) noexcept nogil
     cdef void send_results(self, int d, int group, int64_t clk) noexcept nogil
-    cdef int send_instructions(self, int64_t clk) noexcept nogil
+    cdef int64_t send_instructions(self, int64_t clk) noexcept nogil
+    cdef int64_t send_read(self, int64_t clk) noexcept nogil
+    cdef int64_t send_packets(self, int64_t clk, int most) noexcept nogil
     cdef void open_group(self, int group, int64_t packet, int64_t clk) noexcept nogil
-    cdef void send(self, int64_t at, int64_t clk) noexcept nogil
+    cdef int64_t send(self, int64_t at, int64_t clk) noexcept nogil

@@ -12,6 +12,7 @@ import numpy as np
 from cpython.exc cimport PyErr_CheckSignals
 
 from .dimm_nmp cimport Dimm, DimmNmp
+from .host_traffic cimport HostTraffic
 from .rank_nmp cimport Rank, RankNmp
 from .vocabulary cimport CONFIG, GROUPS, LOOKUP, NEVER, TAGS, Instruction, ResultBurst
 from .packet_stream import check_stream
@@ -40,19 +41,24 @@ cdef class Channel:
     """The near-memory side of one channel.
 
     ranks, dimms: its blocks, over the same ranks. instructions_per_clock, turnaround (clocks), skip_full_rank: D2, D12.
-    burst_clocks: clocks of a 64-byte burst on the bus (BL of the rules, 4).
+    burst_clocks: clocks of a 64-byte burst on the bus (BL of the rules, 4). plain_ddr: instructions go as the DDR commands
+    that they stand for, one a clock. traffic: what the host reads beside the packets (D17), or None.
     """
 
     def __init__(
         self, RankNmp ranks, DimmNmp dimms, int instructions_per_clock, int64_t turnaround, int64_t burst_clocks,
-        bint skip_full_rank,
+        bint skip_full_rank, bint plain_ddr=False, HostTraffic traffic=None,
     ):
         cdef int g
         self.ranks = ranks
         self.dimms = dimms
         self.groups = dimms.groups
         self.tags_per_group = dimms.tags_per_group
-        self.instructions_per_clock = instructions_per_clock
+        self.instructions_per_clock = 1 if plain_ddr else instructions_per_clock
+        self.plain_ddr = plain_ddr
+        self.traffic = ranks.window.traffic = traffic
+        self.has_traffic = traffic is not None
+        self.read_was_last = False
         self.turnaround = turnaround
         self.burst_clocks = burst_clocks
         self.skip_full_rank = skip_full_rank
@@ -93,7 +99,7 @@ cdef class Channel:
             if state == OVER:
                 return self.last_crossed if drain else self.now
             if state == LOG_FULL:
-                self.ranks.window.grow_log()
+                self._grow_logs()
             if state == STUCK:
                 raise RuntimeError(
                     f"the machine stands still: clock {self.now}, {self.position} of {len(stream)} instructions sent"
@@ -124,8 +130,8 @@ cdef class Channel:
     def step(self):
         """One clock of the whole channel, for lockstep; returns the clock that was stepped."""
         cdef int64_t clk = self.now
-        if self.logging and not self.ranks.window.has_room():
-            self.ranks.window.grow_log()
+        if self.logging and not self.has_room():
+            self._grow_logs()
         self.step_clock(clk, False)
         self.now = clk + 1
         return clk
@@ -146,6 +152,10 @@ cdef class Channel:
         self.n_packets = 0
         return finished
 
+    def take_traffic(self):
+        """Of the host's reads since the last call: int64 [n, 3] as of kernels/host_traffic; none without logs."""
+        return np.zeros((0, 3), np.int64) if self.traffic is None else self.traffic.take_log()
+
     def counts(self):
         """int64 [len(CHANNEL_COUNTERS)], a copy."""
         return np.asarray(self.counters).copy()
@@ -155,6 +165,8 @@ cdef class Channel:
         self.counters[:] = 0
         self.ranks.window.entries.reset_counts()
         self.dimms.reset_counts()
+        if self.traffic is not None:
+            self.traffic.reset_counts(self.now)
 
     def _make_room(self, Instruction[::1] stream):
         bursts = int(np.asarray(stream)["bursts"].sum())
@@ -168,10 +180,22 @@ cdef class Channel:
         self.sends = np.zeros(stream.shape[0] if self.logging else 0, sent_dtype)
         self.n_bursts = 0
         self.n_sends = 0
+        if self.traffic is not None:
+            self.traffic.log_to(self.logging)
         waiting = self.take_packets()
         self.packet_log = np.zeros((packets + len(waiting), 3), np.int64)
         np.asarray(self.packet_log)[: len(waiting)] = waiting
         self.n_packets = len(waiting)
+
+    def _grow_logs(self):
+        if not self.ranks.window.has_room():
+            self.ranks.window.grow_log()
+        if self.has_traffic and not self.traffic.has_room():
+            self.traffic.grow_log()
+
+    cdef bint has_room(self) noexcept nogil:
+        """Whether the logs take what a clock can bring; those of operands, sends and results do."""
+        return self.ranks.window.has_room() and not (self.has_traffic and not self.traffic.has_room())
 
     cdef bint finished(self, bint drain) noexcept nogil:
         cdef int g
@@ -201,7 +225,7 @@ cdef class Channel:
                 return OVER
             if clk - self.progress_clk > STUCK_CLOCKS:
                 return STUCK
-            if self.logging and not self.ranks.window.has_room():
+            if self.logging and not self.has_room():
                 return LOG_FULL
             self.step_clock(clk, skip)
             self.now = clk + 1
@@ -229,6 +253,9 @@ cdef class Channel:
                     self.next_clk = min(self.next_clk, clk + 1)
                 dimm.next_clk = min(dimm.next_clk, rank[r].news)
                 rank[r].news = NEVER
+        if self.has_traffic:
+            self.next_clk = min(self.next_clk, self.traffic.news)
+            self.traffic.news = NEVER
         for d in range(self.dimms.dimms):
             if not skip or self.dimms.dimm[d].next_clk <= clk:
                 g = self.dimms.step_dimm(d, self.packet_of, clk)
@@ -236,31 +263,46 @@ cdef class Channel:
                     self.next_clk = min(self.next_clk, self.dimms.dimm[d].ready[g])
 
     cdef int64_t step_bus(self, int64_t clk) noexcept nogil:
-        """Results first, then instructions; returns the next clock on which the bus could do something."""
-        cdef int64_t soonest = NEVER, turned = self.bus_end + self.turnaround
-        cdef int d, group = -1
+        """Host lines first, then results, then instructions; returns the next clock on which the bus could do something."""
+        cdef int64_t soonest = NEVER, turned = self.bus_end + self.turnaround, offered = NEVER, clocks
+        cdef int d = -1, group = -1
         if clk < self.bus_end:
             return self.bus_end
-        d = self.dimm_to_send(clk, &group, &soonest)
+        if self.has_traffic:
+            d = self.traffic.dimm_to_send(clk, self.last_user, &soonest)
+        if d < 0:
+            d = self.dimm_to_send(clk, &group, &soonest)
         if d >= 0:
             if self.last_user != d and self.last_user != NOBODY and clk < turned:
                 return min(turned, soonest)
-            self.send_results(d, group, clk)
+            self.counters[TURNAROUNDS] += self.last_user != d and self.last_user != NOBODY
+            self.last_user = d
+            if group >= 0:
+                self.send_results(d, group, clk)
+            else:
+                self.bus_end = self.traffic.send_lines(d, clk, self.burst_clocks)
             return self.bus_end
-        if self.position == self.stream.shape[0]:
-            return soonest
-        if clk < self.start_clk:
-            return min(self.start_clk, soonest)
+        if self.position < self.stream.shape[0]:
+            offered = self.start_clk
+        if self.has_traffic:
+            offered = min(offered, self.traffic.next_arrival)
+        if clk < offered:
+            return min(offered, soonest)
         if self.last_user >= 0 and clk < turned:
             return min(turned, soonest)
-        if self.send_instructions(clk):
-            self.counters[INSTRUCTION_CLOCKS] += 1
+        clocks = self.send_instructions(clk)
+        if clocks:
+            self.counters[INSTRUCTION_CLOCKS] += clocks
             self.counters[TURNAROUNDS] += self.last_user >= 0
-            self.bus_end = clk + 1
+            self.bus_end = clk + clocks
             self.last_user = HOST
-            self.progress_clk = clk
-            return clk + 1
-        return soonest  # a returned credit will wake it; a group is freed by the bus itself
+            return self.bus_end
+        # a returned credit will wake it; a group or a place of a host buffer is freed by the bus itself
+        if self.start_clk > clk:
+            soonest = min(soonest, self.start_clk)
+        if self.has_traffic and self.traffic.next_arrival > clk:
+            soonest = min(soonest, self.traffic.next_arrival)
+        return soonest
 
     cdef int dimm_to_send(self, int64_t clk, int* group, int64_t* soonest) noexcept nogil:
         """The DIMM whose results go next and the group they belong to, -1 if none is ready in clk."""
@@ -302,10 +344,8 @@ cdef class Channel:
                     self.n_bursts += 1
                 sent += 1
         self.dimms.dimm[d].ready[group] = NEVER
-        self.counters[TURNAROUNDS] += self.last_user != d and self.last_user != NOBODY
         self.counters[RESULT_BURSTS] += sent
         self.bus_end = clk + sent * self.burst_clocks
-        self.last_user = d
         self.last_crossed = max(self.last_crossed, self.bus_end)
         self.progress_clk = clk
         self.bursts_due[group] -= sent
@@ -317,12 +357,36 @@ cdef class Channel:
             self.packet_of[group] = -1
             # the bus is taken until all has crossed, so no CONFIG can take the group before
 
-    cdef int send_instructions(self, int64_t clk) noexcept nogil:
-        """As many instructions as go in clk, in stream order; returns their number."""
+    cdef int64_t send_instructions(self, int64_t clk) noexcept nogil:
+        """A read of the host and instructions of packets, as many as go in clk; returns the clocks that they take."""
+        cdef int64_t clocks = 0
+        cdef bint alone = self.instructions_per_clock == 1
+        if self.has_traffic and not (alone and self.read_was_last):
+            clocks = self.send_read(clk)
+        if clk >= self.start_clk and not (clocks and alone):
+            clocks = max(clocks, self.send_packets(clk, self.instructions_per_clock - (clocks > 0)))
+        if self.has_traffic and clocks == 0 and alone and self.read_was_last:
+            clocks = self.send_read(clk)
+        return clocks
+
+    cdef int64_t send_read(self, int64_t clk) noexcept nogil:
+        """The host's oldest read, if it may go; returns the clocks that it takes."""
+        cdef Instruction* read = &self.traffic.instruction
+        cdef int64_t clocks = 2 if self.plain_ddr else 1
+        if self.credits[read.rank] == 0 or not self.traffic.may_go(clk):
+            return 0
+        self.credits[read.rank] -= 1
+        self.ranks.push(read.rank, read, clk + clocks)
+        self.traffic.go(clk)
+        self.read_was_last = True
+        return clocks
+
+    cdef int64_t send_packets(self, int64_t clk, int most) noexcept nogil:
+        """At most so many instructions of packets, in stream order; returns the clocks that they take."""
         cdef int count = 0, r, lowest
-        cdef int64_t at = self.position
+        cdef int64_t at = self.position, clocks = 0
         cdef Instruction* instruction
-        while count < self.instructions_per_clock and at < self.stream.shape[0]:
+        while count < most and at < self.stream.shape[0]:
             instruction = &self.stream[at]
             if self.sent[at]:
                 at += 1
@@ -331,28 +395,28 @@ cdef class Channel:
                 r = instruction.rank
                 if self.credits[r] == 0:
                     if not self.skip_full_rank:
-                        return count
+                        return clocks
                     at += 1
                     continue
             elif at != self.position:
-                return count  # END and CONFIG wait until all before them are sent
+                return clocks  # END and CONFIG wait until all before them are sent
             else:
                 for r in range(self.ranks.ranks):
                     if self.credits[r] == 0:
-                        return count
+                        return clocks
                 if instruction.opcode == CONFIG:
                     lowest = 0
                     while lowest < self.groups and self.packet_of[lowest] >= 0:
                         lowest += 1
                     if lowest == self.groups:
-                        return count
+                        return clocks
                     self.open_group(lowest, instruction.packet, clk)
-            self.send(at, clk)
+            clocks = self.send(at, clk)
             count += 1
             while self.position < self.stream.shape[0] and self.sent[self.position]:
                 self.position += 1
             at = max(at + 1, self.position)
-        return count
+        return clocks
 
     cdef void open_group(self, int group, int64_t packet, int64_t clk) noexcept nogil:
         cdef int d
@@ -364,9 +428,10 @@ cdef class Channel:
             self.tags_sent[group, d] = 0
         self.counters[PACKETS] += 1
 
-    cdef void send(self, int64_t at, int64_t clk) noexcept nogil:
-        """One instruction goes to its rank, or to all; the host keeps its books."""
+    cdef int64_t send(self, int64_t at, int64_t clk) noexcept nogil:
+        """One instruction goes to its rank, or to all; the host keeps its books. Returns the clocks that it takes."""
         cdef Instruction* instruction = &self.stream[at]
+        cdef int64_t clocks = 1
         cdef int r, d, bit = 1 << instruction.tag, group = self.sending
         instruction.group = group
         self.sent[at] = 1
@@ -376,14 +441,19 @@ cdef class Channel:
             if not self.tags_sent[group, d] & bit:
                 self.tags_sent[group, d] |= bit
                 self.bursts_due[group] += (instruction.dim + 15) // 16
+            if self.plain_ddr:  # the commands that it stands for
+                clocks = instruction.bursts + (instruction.ddr_cmd & 1) + (instruction.ddr_cmd >> 2)
             self.credits[r] -= 1
-            self.ranks.push(r, instruction, clk)
+            self.ranks.push(r, instruction, clk + clocks)
         else:
             for r in range(self.ranks.ranks):
                 self.credits[r] -= 1
-                self.ranks.push(r, instruction, clk)
+                self.ranks.push(r, instruction, clk + 1)
+        self.read_was_last = False
+        self.progress_clk = clk
         self.counters[INSTRUCTIONS] += 1
         if self.logging:
             self.sends[self.n_sends].clk = clk
             self.sends[self.n_sends].position = at
             self.n_sends += 1
+        return clocks

@@ -29,7 +29,7 @@ cdef class RankNmp:
     cdef Instruction[:, ::1] fifo
     cdef int64_t[:, ::1] fifo_visible
 
-    cdef bint push(self, int r, Instruction* instruction, int64_t clk) noexcept nogil
+    cdef bint push(self, int r, Instruction* instruction, int64_t visible) noexcept nogil
     cdef bint step_rank(self, int r, int64_t clk, bint skip) noexcept nogil
     cdef void clear_done(self, int r, int group, int64_t clk) noexcept nogil
     cdef void enter(self, int r, Instruction* instruction, int64_t clk) noexcept nogil

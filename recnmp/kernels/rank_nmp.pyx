@@ -15,7 +15,7 @@ from libc.stdint cimport int64_t
 from .operand_path cimport Path
 from .rank_cache cimport RankCache
 from .rank_window cimport RankWindow, Window
-from .vocabulary cimport CONFIG, GROUPS, LOOKUP, NEVER, Instruction
+from .vocabulary cimport CONFIG, GROUPS, HOST_READ, LOOKUP, NEVER, Instruction
 from .vocabulary import instruction_dtype
 from .window_entries cimport CACHE_BYPASSES, NONE, Entry, has_room, next_release
 
@@ -74,14 +74,14 @@ cdef class RankNmp:
             if clear >> g & 1:
                 self.clear_done(r, g, clk)
         for i in range(arriving.shape[0]):
-            if not self.push(r, &arriving[i], clk):
+            if not self.push(r, &arriving[i], clk + 1):
                 raise OverflowError(f"rank {r}: instruction sent to a full FIFO in clock {clk}")
         for g in range(GROUPS):
             done |= (self.rank[r].done[g] <= clk + 1) << g
         return bool(popped), done
 
-    cdef bint push(self, int r, Instruction* instruction, int64_t clk) noexcept nogil:
-        """An instruction on the bus in clock clk: visible in the FIFO on the next. False if it is full."""
+    cdef bint push(self, int r, Instruction* instruction, int64_t visible) noexcept nogil:
+        """An instruction crosses the bus: it is in the FIFO, visible on that clock. False if there is no room."""
         cdef Rank* rank = &self.rank[r]
         cdef int place
         if rank.fifo_count == self.fifo_depth:
@@ -90,10 +90,9 @@ cdef class RankNmp:
         if place >= self.fifo_depth:
             place -= self.fifo_depth
         self.fifo[r, place] = instruction[0]
-        self.fifo_visible[r, place] = clk + 1
+        self.fifo_visible[r, place] = visible
         rank.fifo_count += 1
-        if clk + 1 < rank.next_clk:
-            rank.next_clk = clk + 1
+        rank.next_clk = min(rank.next_clk, visible)
         return True
 
     cdef void clear_done(self, int r, int group, int64_t clk) noexcept nogil:
@@ -162,6 +161,10 @@ cdef class RankNmp:
             self.enter(r, head, clk)
             rank.unfinished[group] += 1
             rank.valid |= 1 << (group * self.tags_per_group + head.tag)
+        elif head.opcode == HOST_READ:
+            if not has_room(self.window.entries, r, clk):
+                return False
+            self.window.enter_read(r, head, clk)
         elif head.opcode == CONFIG:
             if rank.done[group] <= clk:
                 return False
@@ -181,7 +184,7 @@ cdef class RankNmp:
             return NEVER
         if self.fifo_visible[r, rank.fifo_head] > clk:
             return self.fifo_visible[r, rank.fifo_head]
-        if self.fifo[r, rank.fifo_head].opcode >= LOOKUP:
+        if self.fifo[r, rank.fifo_head].opcode >= HOST_READ:
             return next_release(self.window.entries, r)
         return NEVER  # a read or the DIMM's clearing of done will wake it
 
