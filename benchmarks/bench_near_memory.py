@@ -6,11 +6,11 @@ import numpy as np
 from recnmp.traces.generate import Recipe, generate
 from stopwatch import quickest
 
+from recnmp.channels import make_channel
 from recnmp.config.load import load_system
 from recnmp.config.system import SystemConfig
 from recnmp.host import PacketBuilder
 from recnmp.kernels.window_entries import RANK_COUNTERS
-from recnmp.near_memory import make_channel
 from recnmp.placement import Placement
 from recnmp.stats import hit_rate, per_rank
 from recnmp.workload import Batch, Table, Workload
@@ -35,7 +35,7 @@ def cached_row() -> dict[str, object]:
     workload = generate(Recipe("2021-x16", batches=3, dim=16, batch_size=SAMPLES))
     builder = PacketBuilder(workload.tables, Placement(config, workload.tables), 8, locality=True)
     batches = list(workload.batches())
-    streams = [builder.build(batch, "table").stream for batch in batches]
+    streams = [builder.build(batch, "table")[0].stream for batch in batches]
     took = []
     for _ in range(3):
         channel = make_channel(config)
@@ -65,7 +65,7 @@ def rows() -> list[dict[str, object]]:
         placement = Placement(config, tables)
         builder = PacketBuilder(tables, placement, 8)
         building = quickest(lambda builder=builder, batch=batch: builder.build(batch, "table"))
-        stream = PacketBuilder(tables, placement, 8).build(batch, "table").stream
+        stream = PacketBuilder(tables, placement, 8).build(batch, "table")[0].stream
         running = quickest(lambda stream=stream, config=config: make_channel(config).run(stream.copy(), 0))
         name = f"near memory, {4 * dim}-byte rows, 8 ranks, uniform"
         out.append(

@@ -1,19 +1,20 @@
 """What the host does before the channel: lookups into NMP packets (docs/microarchitecture.md, section 2).
 
-A batch becomes one array of instructions, packet after packet, in the order in which they are sent.
+A batch becomes one array of instructions a channel, packet after packet, in the order in which they are sent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from . import isa
+from .config.system import BURST_BYTES
 from .errors import RecnmpError
 from .kernels.vocabulary import instruction_dtype
+from .packets import ChannelStream, Packets
 from .placement import Lines, Placement
 from .progress import Progress
 from .workload import Batch, Table
@@ -22,27 +23,8 @@ Int64s = npt.NDArray[np.int64]
 _PIECE = 1 << 17  # lookups that are placed between two looks at progress
 
 
-@dataclass(frozen=True)
-class Packets:
-    """The packets of one batch.
-
-    stream: [m] of `instruction_dtype`: each packet is CONFIG, LOOKUPs, END.
-    table, first_sample: int64 [packets], whose poolings they hold; pooling j of a packet is sample first_sample + j.
-    first_packet: number of the first one; they are numbered upwards by one.
-    lines: 64-byte lines that the LOOKUPs read.
-    offset_lookups: LOOKUPs of tables whose stride is no multiple of 64, which carry ByteOffset (D8).
-    """
-
-    stream: npt.NDArray[np.void]
-    table: Int64s
-    first_sample: Int64s
-    first_packet: int
-    lines: int
-    offset_lookups: int
-
-
 class PacketBuilder:
-    """Builds packets, and keeps what the host remembers from batch to batch: packet numbers and predicted rows.
+    """Builds packets, and keeps what the host remembers from batch to batch.
 
     tables: the workload's; placement: where their rows are; poolings_per_packet: P of D6; locality: whether the
     lines of all LOOKUPs may use the RankCache.
@@ -56,55 +38,43 @@ class PacketBuilder:
         self._placement = placement
         self._poolings = poolings_per_packet
         self._locality = locality
-        self._next_packet = 0
-        self._rows: Int64s = np.full(placement.config.memory.ranks * 16, -1, np.int64)
+        memory = placement.config.memory
+        self._channels = [ChannelStream(memory.ranks) for _ in range(memory.channels)]
         for table in tables:
             check_table(table)
 
-    def build(self, batch: Batch, order: str, progress: Progress | None = None) -> Packets:
-        """All packets of a batch that have a LOOKUP. order: "table" or "sample", in which order they are sent.
+    def build(self, batch: Batch, order: str, progress: Progress | None = None) -> list[Packets]:
+        """All packets of a batch that have a LOOKUP, as each channel sees them.
 
-        progress: told of lookups twice, as they are placed and as they are put into packets.
+        order: "table" or "sample", in which order they are sent; progress: told of lookups twice, as they are placed
+        and as they are put into packets.
         """
         size, tables = batch.batch_size, batch.n_tables
         per_table = -(-size // self._poolings)
         parts = []
-        counts = np.zeros((tables, per_table), np.int64)
+        counts = np.zeros((len(self._channels), tables, per_table), np.int64)
         for table in range(tables):
             lookups = self._lookups(batch, table, progress)
             sample = self._samples(batch, table)[lookups["lookup"] - batch.offsets[table * size]]
             packet, lookups["tag"] = np.divmod(sample, self._poolings)
             lookups["packet"] = packet  # of its table, for now
-            counts[table] = np.bincount(packet, minlength=per_table)
+            places = lookups["channel"].astype(np.int64) * per_table + packet
+            counts[:, table] = np.bincount(places, minlength=len(counts) * per_table).reshape(
+                len(counts), per_table
+            )
             parts.append(lookups)
-        sent = counts if order == "table" else counts.T
-        lengths = np.where(sent > 0, sent + 2, 0).reshape(-1)
-        starts = (np.cumsum(lengths) - lengths).reshape(sent.shape)
-        numbers = (np.cumsum(lengths > 0) - 1).reshape(sent.shape)
-        if order != "table":
-            starts, numbers = starts.T, numbers.T
-        stream = np.zeros(int(lengths.sum()), instruction_dtype)
-        kept = int(np.count_nonzero(lengths))
-        table_of, first_sample = np.zeros(kept, np.int64), np.zeros(kept, np.int64)
+        numbers = np.arange(tables * per_table).reshape(tables, per_table)
+        sent = (numbers if order == "table" else numbers.T).reshape(-1)
+        for channel, stream in enumerate(self._channels):
+            stream.open(counts[channel], sent)
         for table, lookups in enumerate(parts):
-            self._fill(stream, lookups, counts[table], starts[table], numbers[table], table)
+            for channel, stream in enumerate(self._channels):
+                mine = lookups if len(self._channels) == 1 else lookups[lookups["channel"] == channel]
+                offset = self._placement.stride(table) % BURST_BYTES != 0
+                stream.fill(table, mine, self._tables[table].dim, offset)
             if progress is not None:
                 progress(int(batch.offsets[(table + 1) * size] - batch.offsets[table * size]))
-            used = counts[table] > 0
-            table_of[numbers[table][used]] = table
-            first_sample[numbers[table][used]] = np.flatnonzero(used) * self._poolings
-        stream["weighted"] = batch.weights is not None
-        self._predict(stream)
-        packets = Packets(
-            stream,
-            table_of,
-            first_sample,
-            self._next_packet,
-            sum(int(part["bursts"].sum()) for part in parts),
-            sum(len(part) for table, part in enumerate(parts) if self._placement.stride(table) % 64),
-        )
-        self._next_packet += kept
-        return packets
+        return [stream.close(self._poolings, batch.weights is not None) for stream in self._channels]
 
     def _samples(self, batch: Batch, table: int) -> Int64s:
         """int64 [lookups of the table]: the sample that each belongs to."""
@@ -133,49 +103,12 @@ class PacketBuilder:
         lookups["bursts"] = bursts
         lookups["dim"] = self._tables[table].dim
         lookups["locality"] = self._locality
-        for name in ("rank", "bankgroup", "bank", "row", "column"):
+        for name in ("channel", "rank", "bankgroup", "bank", "row", "column"):
             lookups[name] = getattr(lines, name)[start]
         lookups["byte_offset"] = lines.byte_offset[vector] // 4
         if batch.weights is not None:
             lookups["weight"] = batch.weights[first:last][vector]
         return lookups
-
-    def _fill(
-        self,
-        stream: npt.NDArray[np.void],
-        lookups: npt.NDArray[np.void],
-        counts: Int64s,
-        starts: Int64s,
-        numbers: Int64s,
-        table: int,
-    ) -> None:
-        """Put one table's LOOKUPs, with their CONFIG and END, at their places in the stream."""
-        used = counts > 0
-        before = np.cumsum(counts) - counts
-        place = np.arange(len(lookups)) + (starts - before + 1)[lookups["packet"]]
-        stream[place] = lookups
-        stream["packet"][place] = self._next_packet + numbers[lookups["packet"]]
-        for opcode, at in ((isa.CONFIG, starts[used]), (isa.END, (starts + counts + 1)[used])):
-            stream["opcode"][at] = opcode
-            stream["packet"][at] = self._next_packet + numbers[used]
-            stream["lookup"][at] = -1
-            stream["dim"][at] = self._tables[table].dim
-
-    def _predict(self, stream: npt.NDArray[np.void]) -> None:
-        """Command-presence bits from the row that was last asked for in each bank (D3)."""
-        at = np.flatnonzero(stream["opcode"] >= isa.LOOKUP)
-        bank = (stream["rank"][at].astype(np.int64) * 4 + stream["bankgroup"][at]) * 4 + stream["bank"][at]
-        order = np.argsort(bank, kind="stable")
-        bank, row = bank[order], stream["row"][at][order].astype(np.int64)
-        first = np.append(True, bank[1:] != bank[:-1])[: len(bank)]
-        before = np.append(-1, row[:-1])[: len(row)]
-        before[first] = self._rows[bank[first]]
-        last = np.append(first[1:], True)[: len(bank)]
-        self._rows[bank[last]] = row[last]
-        bits = np.full(len(row), isa.PREDICT_RD, np.int8)
-        bits[before != row] |= isa.PREDICT_ACT
-        bits[(before != row) & (before >= 0)] |= isa.PREDICT_PRE
-        stream["ddr_cmd"][at[order]] = bits
 
 
 def check_table(table: Table) -> None:

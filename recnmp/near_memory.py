@@ -8,26 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .config.system import BURST_BYTES, SystemConfig
-from .host import PacketBuilder, Packets
-from .kernels.channel import CHANNEL_COUNTERS, Channel
-from .kernels.dimm_nmp import DIMM_COUNTERS, DimmNmp
-from .kernels.dram import Device, TimingTable
-from .kernels.operand_path import OperandPath
-from .kernels.rank_cache import RankCache
-from .kernels.rank_nmp import RankNmp
-from .kernels.rank_window import RankWindow
+from .channel_counters import channel_counters
+from .channels import Channels
+from .config.system import SystemConfig
+from .host import PacketBuilder
 from .kernels.sums import accumulate
-from .kernels.window_entries import RANK_COUNTERS, WindowEntries
+from .packets import Packets
 from .placement import Placement
 from .progress import Meter, Progress
-from .stats import per_rank
-from .timing import rules
+from .stats import add_counters
 from .values import Float32s, Values
 from .workload import Batch, Table
-
-# all that a rank-NMP issues: rules between other commands need not be kept
-_COMMANDS = ("ACT", "PRE", "PREA", "RD", "REF")
 
 _CANONICAL_NAN = np.uint32(0x7FC00000).view(np.float32)
 
@@ -55,7 +46,7 @@ _PER_RANK_CACHE = {
 
 @dataclass(frozen=True)
 class Logs:
-    """What happened while one batch was sent (the last one: until all was over), in order of clock.
+    """What happened on a channel while one batch was sent (the last one: until all was over), in order of clock.
 
     Structured arrays with the dtypes of kernels/vocabulary.
 
@@ -72,53 +63,15 @@ class Logs:
     stream: npt.NDArray[np.void]
 
 
-def make_channel(config: SystemConfig) -> Channel:
-    """The channel kernel of a near-memory system."""
-    timing, devices, units, memory = config.dram.timings(), config.dram.devices(), config.units, config.memory
-    shared = units.local_bus == "per_dimm"
-    table = TimingTable(rules(timing, config.dram.rule_set, "host" if shared else "rank"), _COMMANDS)
-    per_bus = memory.ranks_per_dimm if shared else 1
-    device = Device(table, memory.ranks, devices.bankgroups, devices.banks, per_bus)
-    pipeline = units.dequantise_multiply + units.dequantise_add + units.multiply + units.accumulate
-    operands = OperandPath(
-        WindowEntries(memory.ranks, units.window),
-        timing.nCL + timing.nBL,
-        units.accumulate,
-        units.poolings_per_packet,
-        foreseen=not units.rank_cache_bytes and units.accumulate <= timing.nCCDS,
-    )
-    window = RankWindow(
-        device,
-        memory.ranks_per_dimm,
-        operands,
-        timing.nREFI if config.refresh.enabled else 0,
-        config.refresh.stagger,
-        shared,
-    )
-    cache = None
-    if units.rank_cache_bytes:
-        cache = RankCache(
-            window,
-            units.rank_cache_bytes // (BURST_BYTES * units.rank_cache_ways),
-            units.rank_cache_ways,
-            units.rank_cache_policy,
-            devices.rows,
-            devices.bursts_per_row,
-            units.rank_cache_flush == "batch",
-        )
-    ranks = RankNmp(window, units.fifo, units.poolings_per_packet, pipeline, cache)
-    dimms = DimmNmp(ranks, units.tag_groups, units.accumulate)
-    return Channel(
-        ranks, dimms, units.instructions_per_clock, units.bus_turnaround, timing.nBL, units.skip_full_rank
-    )
-
-
 class NmpEngine:
     """Runs batches near memory (the Engine of recnmp.simulate).
 
+    Channels are independent; they are joined where a batch ends, in a stream at its end.
+
     config: of kind nmp. tables, placement: what is looked up and where it lies. values: what the tables hold;
     None: timing only. skip: leave out clocks on which nothing can happen (the result is the same). logging: keep
-    `logs` of the batches that ran last (`packets` are always kept).
+    `logs` of the batches that ran last (`packets` are always kept); both are [channel][batch]. workers: threads that
+    run channels, by default one a processor; their number changes no result.
     Raises RecnmpError for tables that this machine cannot sum.
     """
 
@@ -130,10 +83,11 @@ class NmpEngine:
         values: Values | None = None,
         skip: bool = True,
         logging: bool = False,
+        workers: int | None = None,
     ) -> None:
-        self.channel = make_channel(config)
-        self.packets: list[Packets] = []
-        self.logs: list[Logs] = []
+        self.channels = Channels(config, workers)
+        self.packets: list[list[Packets]] = []
+        self.logs: list[list[Logs]] = []
         self._config = config
         self._tables = tables
         units = config.units
@@ -160,37 +114,40 @@ class NmpEngine:
         # placed, put into packets, sent, and with values added up
         meter = Meter(3 if self._values is None else 4, progress)
         keep = self._logging or self._values is not None
-        built: list[Packets] = []
-        logs: list[Logs] = []
+        kernels = self.channels.kernels
+        built: list[list[Packets]] = [[] for _ in kernels]
+        logs: list[list[Logs]] = [[] for _ in kernels]
         ends = np.full(len(batches), start_clock, np.int64)
-        clock = start_clock
+        clocks = [start_clock] * len(kernels)
         for number, batch in enumerate(batches):
             packets = self._builder.build(batch, order, meter.step)
-            built.append(packets)
+            sent = meter.following(batch.lookups, sum(len(part.stream) for part in packets))
             drain = number == len(batches) - 1
-            sent = meter.following(batch.lookups, len(packets.stream))
-            clock = self.channel.run(packets.stream, clock, self._skip, keep, drain, sent)
-            crossed = self.channel.take_packets()
-            batch_of = np.searchsorted([p.first_packet for p in built], crossed[:, 0], side="right") - 1
-            np.maximum.at(ends, batch_of, crossed[:, 2])
-            if keep:
-                logs.append(Logs(*self.channel.take_logs(), packets=crossed, stream=packets.stream))
+            clocks = self.channels.run(
+                [part.stream for part in packets], clocks, self._skip, keep, drain, sent
+            )
+            for kernel, part, its, log in zip(kernels, packets, built, logs, strict=True):
+                its.append(part)
+                crossed = kernel.take_packets()
+                batch_of = np.searchsorted([p.first_packet for p in its], crossed[:, 0], side="right") - 1
+                np.maximum.at(ends, batch_of, crossed[:, 2])
+                if keep:
+                    log.append(Logs(*kernel.take_logs(), packets=crossed, stream=part.stream))
             self._count(batch, packets)
         self.packets, self.logs = built, logs
         if self._values is not None:
             self._sums = []
-            operands = np.concatenate([log.operands for log in logs])
-            for batch, packets in zip(batches, built, strict=True):
-                first = packets.first_packet
-                mine = (operands["packet"] >= first) & (operands["packet"] < first + len(packets.table))
-                self._sums += self._pool(batch, packets, operands[mine], self._values, meter)
+            # a batch's operands may come while later ones are sent
+            operands = [np.concatenate([log.operands for log in of_channel]) for of_channel in logs]
+            for number, batch in enumerate(batches):
+                self._sums += self._pool(batch, number, operands, self._values, meter)
         return [int(end) for end in np.maximum.accumulate(ends)]
 
-    def _count(self, batch: Batch, packets: Packets) -> None:
+    def _count(self, batch: Batch, packets: Sequence[Packets]) -> None:
         self._poolings += batch.batch_size * batch.n_tables
         self._lookups += batch.lookups
-        self._lines += packets.lines
-        self._offset_lookups += packets.offset_lookups
+        self._lines += sum(part.lines for part in packets)
+        self._offset_lookups += sum(part.offset_lookups for part in packets)
         self._adds += self._elements(batch)
         self._muls += self._elements(batch) if batch.weights is not None else 0
 
@@ -200,31 +157,21 @@ class NmpEngine:
 
     def reset_counters(self) -> None:
         """Set all counters to 0; the machine's state stays."""
-        self.channel.reset_counts()
+        for kernel in self.channels.kernels:
+            kernel.reset_counts()
         self._poolings = self._lookups = self._lines = self._offset_lookups = self._muls = self._adds = 0
 
     def counters(self) -> dict[str, int]:
         """What was counted since the last reset, by the names of recnmp.stats.COUNTERS."""
-        channel = dict(zip(CHANNEL_COUNTERS, map(int, self.channel.counts()), strict=True))
-        dimms = dict(zip(DIMM_COUNTERS, map(int, self.channel.dimms.counts()), strict=True))
-        by_rank = self.channel.ranks.window.entries.counts()
         counted = {
             "lookups": self._lookups,
             "poolings": self._poolings,
             "lines": self._lines,
-            "packets": channel["packets"],
-            "instructions": channel["instructions"] - 2 * channel["packets"],
             "offset_instructions": self._offset_lookups,
-            "packet_instructions": 2 * channel["packets"],
-            "instruction_clocks": channel["instruction_clocks"],
-            "result_bursts": channel["result_bursts"],
-            "turnarounds": channel["turnarounds"],
-            "fp_adds": self._adds + dimms["tree_adds"],
             "fp_muls": self._muls,
         }
-        cached = _PER_RANK_CACHE if self.channel.ranks.cache is not None else {}
-        for name, kernel_name in (_PER_RANK | cached).items():
-            counted |= per_rank(name, by_rank[:, RANK_COUNTERS.index(kernel_name)])
+        counted |= add_counters(map(channel_counters, self.channels.kernels), self._config.memory.ranks)
+        counted["fp_adds"] += self._adds
         return counted
 
     def _elements(self, batch: Batch) -> int:
@@ -233,35 +180,54 @@ class NmpEngine:
         return sum(int(n) * table.dim for n, table in zip(per_table, self._tables, strict=False))
 
     def _pool(
-        self, batch: Batch, packets: Packets, operands: npt.NDArray[np.void], values: Values, meter: Meter
+        self,
+        batch: Batch,
+        number: int,
+        operands: Sequence[npt.NDArray[np.void]],
+        values: Values,
+        meter: Meter,
     ) -> list[Float32s]:
-        """The sums of a batch, added as the hardware adds them (D10)."""
+        """The sums of batch `number` of those that ran, added as the hardware adds them (D10)."""
         memory, size = self._config.memory, batch.batch_size
-        table_of = packets.table[operands["packet"] - packets.first_packet]
+        mine = [
+            _of_packets(*each) for each in zip(operands, (its[number] for its in self.packets), strict=True)
+        ]
         sums = []
         for table in range(batch.n_tables):
             first, last = batch.offsets[[table * size, (table + 1) * size]]
             vectors = np.ascontiguousarray(values.vectors(table, batch.indices[first:last]))
-            partial = np.zeros((memory.ranks, size, self._tables[table].dim), np.float32)
+            partial = np.zeros((len(mine), memory.ranks, size, self._tables[table].dim), np.float32)
             weights = None if batch.weights is None else batch.weights[first:last]
-            accumulate(
-                operands[table_of == table],
-                packets.first_sample,
-                packets.first_packet,
-                int(first),
-                vectors,
-                weights,
-                partial,
-            )
-            sums.append(add_up(partial, memory.ranks_per_dimm))
+            for channel, (of_batch, table_of) in enumerate(mine):
+                packets = self.packets[channel][number]
+                accumulate(
+                    of_batch[table_of == table],
+                    packets.first_sample,
+                    packets.first_packet,
+                    int(first),
+                    vectors,
+                    weights,
+                    partial[channel],
+                )
+            sums.append(add_up(partial.reshape(-1, *partial.shape[2:]), memory.ranks_per_dimm))
             meter.step(int(last - first))
         return sums
 
 
-def add_up(partial: Float32s, ranks_per_dimm: int) -> Float32s:
-    """Partial sums float32 [ranks, samples, dim] -> [samples, dim].
+def _of_packets(
+    operands: npt.NDArray[np.void], packets: Packets
+) -> tuple[npt.NDArray[np.void], npt.NDArray[np.int64]]:
+    """The operands of a batch's packets on a channel, and the table that each is of."""
+    number = operands["packet"] - packets.first_packet
+    mine = (number >= 0) & (number < len(packets.table))
+    return operands[mine], packets.table[number[mine]]
 
-    A balanced tree over the ranks of a DIMM, absent ones +0.0; then the DIMMs in order (D10). One canonical NaN.
+
+def add_up(partial: Float32s, ranks_per_dimm: int) -> Float32s:
+    """Partial sums float32 [ranks of all channels, samples, dim] -> [samples, dim].
+
+    A balanced tree over the ranks of a DIMM, absent ones +0.0; then the DIMMs in order of channel and DIMM (D10). One
+    canonical NaN.
     """
     with np.errstate(all="ignore"):
         dimms = []

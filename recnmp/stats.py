@@ -237,7 +237,10 @@ def ceilings(config: SystemConfig, counters: Mapping[str, int]) -> dict[str, int
 
     faw, ccd = activations(-(-acts // ranks)), columns(-(-reads // ranks))
     return {
-        "bus": -(-bursts // channels) * timing.nBL + -(-instruction_clocks // channels),
+        # bursts come whole; which channel has most of both is not known, so that their sum is spread
+        "bus": max(
+            -(-bursts // channels) * timing.nBL, -(-(bursts * timing.nBL + instruction_clocks) // channels)
+        ),
         "faw": faw,
         "ccd": ccd,
         "slowest_rank": max(

@@ -122,6 +122,7 @@ class Rank:
             else:
                 line.wanted_from = t + 1
                 self.counters["cache_bypasses"] += 1
+                self.counters["bypasses", instruction.packet.number] += 1
             entry.lines.append(line)
         return entry
 

@@ -62,22 +62,27 @@ class RankCache:
         place = number % self.sets
         way = self.tags.probe(place, number)
         line.probed = t
+        packet = line.entry.instruction.packet.number
         if way is not None:
             self.tags.touch(place, way)
             if way in self.tags.sets[place].awaited:
                 self.counters["cache_secondary_hits"] += 1
+                self.counters["secondary_hits", packet] += 1
                 line.waits_for = place, way
                 self.waiting.append(line)
             else:
                 self.counters["cache_hits"] += 1
+                self.counters["hits", packet] += 1
                 line.offered_from = t + 1
             return
         line.wanted_from = t + 1
         victim = self.tags.victim(place)
         if victim is None:
             self.counters["cache_bypasses"] += 1
+            self.counters["bypasses", packet] += 1
             return
         self.counters["cache_misses"] += 1
+        self.counters["misses", packet] += 1
         self.tags.fill(place, victim, number, pending=True)
         line.way = place, victim
 

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from lane_history import LaneHistory, number, pattern
 from small_trace import system, trace
 
+from recnmp.channels import make_channel
 from recnmp.kernels.lane import LANE_COUNTERS, LANE_STAGES, Lane
 from recnmp.kernels.sums import accumulate
-from recnmp.near_memory import NmpEngine, make_channel
+from recnmp.near_memory import NmpEngine
 from recnmp.placement import Placement
 from recnmp.values import HashValues
 
@@ -185,7 +186,7 @@ def test_sixteen_lanes_sum_as_the_machine_does(weighted: bool) -> None:
     engine = NmpEngine(config, workload.tables, placement, values, logging=True)
     (batch,) = workload.batches()
     engine.run_batch(batch, workload.order, 0)
-    (logs,), (packets,) = engine.logs, engine.packets
+    ((logs,),), ((packets,),) = engine.logs, engine.packets
     group_of = {int(row["packet"]): int(row["group"]) for row in logs.stream if row["opcode"] == 1}
     per_table = np.diff(batch.offsets[:: batch.batch_size])
     vectors = np.concatenate(

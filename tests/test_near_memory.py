@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import pytest
 from cache_corners import cache_corners
 from hypothesis import given, settings
 from machine_cases import Case, cases, random_case
 from machine_corners import corners
+from naive_machine import Log
 
 from recnmp.config.dram import organisation_preset
+from recnmp.isa import CONFIG
 from recnmp.kernels.channel import Channel
 from recnmp.kernels.dimm_nmp import DimmNmp
 from recnmp.kernels.dram import Device, TimingTable
@@ -37,6 +41,9 @@ DEFAULTS = {
     "rank_cache_policy": "lru",
     "rank_cache_flush": "never",
 }
+
+# what a packet's lines met, as kernels/packet_log names it
+MET = ("hits", "secondary_hits", "misses", "bypasses")
 
 # of each rank
 COUNTERS = (
@@ -103,12 +110,20 @@ def kernel(case: Case) -> Channel:
 def run_kernel(case: Case, skip: bool) -> dict[str, Rows]:
     """All logs of all batches, as rows of integers."""
     channel = kernel(case)
-    logs: dict[str, Rows] = {"commands": [], "operands": [], "bursts": [], "sends": [], "ends": []}
+    logs: dict[str, Rows] = {
+        "commands": [],
+        "operands": [],
+        "bursts": [],
+        "sends": [],
+        "ends": [],
+        "packets": [],
+    }
     end = 0
     for batch in case.batches:
         end = channel.run(batch.stream.copy(), end + batch.gap, skip=skip, logging=True)
         commands, operands, bursts, sends = channel.take_logs()
         logs["ends"].append((end,))
+        logs["packets"] += channel.take_packets().tolist()
         for name, log in (
             ("commands", commands),
             ("operands", operands),
@@ -123,6 +138,21 @@ def run_kernel(case: Case, skip: bool) -> dict[str, Rows]:
     return logs
 
 
+def packets_of(case: Case, log: Log) -> Rows:
+    """The twin's packets in the order in which they end: what its log says of their clocks, lines and ranks."""
+    config, left = {}, iter(log.sends)
+    for batch in case.batches:
+        for clk, at in islice(left, len(batch.stream)):
+            if batch.stream[at]["opcode"] == CONFIG:
+                config[batch.stream[at]["packet"]] = clk
+    crossed = {packet: clk + 4 for clk, _, packet, _, _ in log.bursts}
+    rows = []
+    for packet, end in sorted(crossed.items(), key=lambda item: item[1]):
+        met = [[counters[kind, packet] for kind in MET] for counters in log.counters]
+        rows.append((packet, config[packet], end, *map(sum, zip(*met, strict=True)), max(map(sum, met))))
+    return rows
+
+
 def run_twin(case: Case) -> dict[str, Rows]:
     machine = case.machine()
     ends = case.run(machine)
@@ -133,6 +163,7 @@ def run_twin(case: Case) -> dict[str, Rows]:
         "bursts": [(clk, packet, dimm, tag, group) for clk, dimm, packet, tag, group in log.bursts],
         "sends": log.sends,
         "ends": [(end,) for end in ends],
+        "packets": packets_of(case, log),
         "counters": [tuple(counters[name] for name in COUNTERS) for counters in log.counters],
     }
 

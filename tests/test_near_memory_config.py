@@ -77,9 +77,9 @@ def run_engine(system: SystemConfig) -> dict[str, list[Any]]:
         end = engine.run_batch(batch, "table", clock)
         clock = end + 1
         log["ends"].append(end)
-        log["commands"] += engine.logs[0].commands.tolist()
-        log["sends"] += engine.logs[0].sends.tolist()
-        log["streams"].append(engine.logs[0].stream)
+        log["commands"] += engine.logs[0][0].commands.tolist()
+        log["sends"] += engine.logs[0][0].sends.tolist()
+        log["streams"].append(engine.logs[0][0].stream)
     log["commands"].sort()
     return log
 

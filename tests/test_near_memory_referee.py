@@ -57,7 +57,7 @@ def test_whole_runs_are_legal(mapping: str, dim: int) -> None:
     clock, logs = 0, []
     for batch in workload.batches():
         clock = engine.run_batch(batch, workload.order, clock) + 1
-        logs.append(rows_of(engine.logs[0].commands))
+        logs.append(rows_of(engine.logs[0][0].commands))
     log, timing = np.concatenate(logs), system.dram.timings()
     assert clock > 2 * timing.nREFI
     check(

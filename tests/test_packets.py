@@ -10,10 +10,13 @@ from hypothesis import strategies as st
 from recnmp import RecnmpError, isa
 from recnmp.config.system import SystemConfig
 from recnmp.host import PacketBuilder, to_wire
+from recnmp.packets import Packets
 from recnmp.placement import Placement
-from recnmp.workload import Table, Workload
+from recnmp.workload import Batch, Table, Workload
 
 MAPPINGS = ("skylake", "RoBaRaCoCh", "RoRaBaCoCh", "RoRaCoBaCh")
+# no finer than the widest row here, which takes half a KiB
+SEVERAL = [("RoBaRaChCo", 2), ("RoBaRaChCo", 3), ("ChRoBaRaCo", 2)]
 
 
 @st.composite
@@ -30,11 +33,11 @@ def workloads(draw: st.DrawFn) -> Workload:
     return Workload.from_arrays(indices, lengths=lengths, tables=tables, weights=weights, batch_size=size)
 
 
-def config(mapping: str, poolings: int = 8, pages: str = "random", rank_cache_bytes: int = 0) -> SystemConfig:
-    """A 2x2 memory with small devices, rows aligned so that none straddles lines."""
+def config(mapping: str, poolings: int = 8, pages: str = "random", channels: int = 1) -> SystemConfig:
+    """A memory of 2x2 a channel."""
     return SystemConfig.model_validate(
         {
-            "memory": {"dimms": 2, "ranks_per_dimm": 2},
+            "memory": {"channels": channels, "dimms": 2, "ranks_per_dimm": 2},
             "placement": {"mapping": mapping, "pages": pages, "stride": "packed"},
             "nmp": {"poolings_per_packet": poolings},
         }
@@ -42,14 +45,36 @@ def config(mapping: str, poolings: int = 8, pages: str = "random", rank_cache_by
 
 
 @settings(max_examples=60, deadline=None)
-@given(workloads(), st.sampled_from(MAPPINGS), st.integers(1, 16), st.sampled_from(["table", "sample"]))
-def test_packets_hold_the_batch(workload: Workload, mapping: str, poolings: int, order: str) -> None:
-    """Against a plain loop over the bags: packets, tags, order, places and weights."""
-    system = config(mapping, poolings)
+@given(
+    workloads(),
+    st.sampled_from([(mapping, 1) for mapping in MAPPINGS] + SEVERAL),
+    st.integers(1, 16),
+    st.sampled_from(["table", "sample"]),
+)
+def test_packets_hold_the_batch(
+    workload: Workload, mapping: tuple[str, int], poolings: int, order: str
+) -> None:
+    """Against a plain loop over the bags: packets, tags, order, places and weights, channel by channel."""
+    system = config(mapping[0], poolings, channels=mapping[1])
     placement = Placement(system, workload.tables)
     builder = PacketBuilder(workload.tables, placement, poolings)
     (batch,) = workload.batches()
-    packets = builder.build(batch, order)
+    built = builder.build(batch, order)
+    assert len(built) == mapping[1]
+    for channel, packets in enumerate(built):
+        hold_the_batch(packets, channel, batch, workload, placement, poolings, order)
+
+
+def hold_the_batch(
+    packets: Packets,
+    channel: int,
+    batch: Batch,
+    workload: Workload,
+    placement: Placement,
+    poolings: int,
+    order: str,
+) -> None:
+    """The packets of one channel are those of the plain loop, as far as their lines are on it."""
     size, tables = batch.batch_size, batch.n_tables
     keys = [
         (k, t) if order == "sample" else (t, k) for t in range(tables) for k in range(-(-size // poolings))
@@ -65,7 +90,7 @@ def test_packets_hold_the_batch(workload: Workload, mapping: str, poolings: int,
             first, last = batch.offsets[[table * size + sample, table * size + sample + 1]]
             for lookup in range(first, last):
                 lines = placement.locate(table, batch.indices[lookup : lookup + 1])
-                for line in range(len(lines.row)):
+                for line in np.flatnonzero(lines.channel == channel).tolist():
                     place = [
                         int(getattr(lines, n)[line]) for n in ("rank", "bankgroup", "bank", "row", "column")
                     ]
@@ -111,7 +136,7 @@ def test_prediction_is_the_last_row_sent_to_the_bank() -> None:
     rows: dict[tuple[int, ...], int] = {}
     seen = set()
     for batch in workload.batches():
-        for one in builder.build(batch, "table").stream:
+        for one in builder.build(batch, "table")[0].stream:
             if one["opcode"] < isa.LOOKUP:
                 assert one["ddr_cmd"] == 0
                 continue
@@ -133,7 +158,7 @@ def test_packet_numbers_go_on() -> None:
     tables = [Table("t", 10, 16)]
     workload = Workload.from_arrays([1, 2], lengths=[0, 1, 0, 0, 0, 1], tables=tables, batch_size=2)
     builder = PacketBuilder(tables, Placement(config("skylake"), tables), 1)
-    packets = [builder.build(batch, "table") for batch in workload.batches()]
+    packets = [builder.build(batch, "table")[0] for batch in workload.batches()]
     assert [p.stream["packet"].tolist() for p in packets] == [[0, 0, 0], [], [1, 1, 1]]
     assert [p.first_packet for p in packets] == [0, 1, 1]
     assert [p.first_sample.tolist() for p in packets] == [[1], [], [1]]

@@ -28,6 +28,7 @@ RUNS = [
     ("host", ["memory.channels=2", "placement.mapping=RoBaRaCoCh"]),
     ("recnmp-base", []),
     ("recnmp-base", ["run.mode=stream"]),
+    ("recnmp-base", ["memory.channels=2", "placement.mapping=RoBaRaCoCh"]),
 ]
 
 

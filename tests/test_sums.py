@@ -66,7 +66,7 @@ def test_any_values_sum_as_the_hardware_adds(workload: Workload, seed: int, odd:
     )
     (batch,) = workload.batches()
     engine.run_batch(batch, workload.order, 0)
-    (logs,), (packets,) = engine.logs, engine.packets
+    ((logs,),), ((packets,),) = engine.logs, engine.packets
     per_table = np.diff(batch.offsets[:: batch.batch_size])
     table_of = np.repeat(np.arange(batch.n_tables), per_table)
 

@@ -69,7 +69,6 @@ def test_presets_are_equal_in_all_that_they_share() -> None:
         ("placement.mapping=RoBaRaCo", "lacks Ch"),
         ("placement.mapping=RoRoBaRaCoCh", "names Ro (row) twice"),
         ("placement.mapping=skylark", "nearest is skylake"),
-        ("memory.channels=2", "one channel for now"),
         ("memory.dimms=64", "ranks = 128"),
         ("memory.dimms=5", "10 ranks: the address of an NMP instruction names at most 8"),
         ("energy.io_pj_per_bit=inf", "finite"),

@@ -263,10 +263,6 @@ class SystemConfig(Section):
             raise RecnmpError(
                 f"system '{self.name}' has near-memory units: only a host may have the name of the baseline"
             )
-        if self.memory.channels > 1:
-            raise RecnmpError(
-                f"memory.channels = {self.memory.channels}: near-memory systems have one channel for now"
-            )
         if (
             self.units.rank_cache_bytes
             and self.units.rank_cache_flush == "batch"

@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from .dimm_nmp cimport DimmNmp
 from .host_traffic cimport HostTraffic
+from .packet_log cimport PacketLog
 from .rank_nmp cimport RankNmp
 from .vocabulary cimport GROUPS, Instruction, ResultBurst, Sent
 
@@ -37,8 +38,8 @@ cdef class Channel:
     cdef int64_t[::1] counters
     cdef ResultBurst[::1] bursts
     cdef Sent[::1] sends
-    cdef int64_t[:, ::1] packet_log
-    cdef int64_t n_bursts, n_sends, n_packets
+    cdef PacketLog packets
+    cdef int64_t n_bursts, n_sends
 
     cdef int64_t run_clocks(self, bint skip, bint drain, int64_t steps) noexcept nogil
     cdef bint has_room(self) noexcept nogil

@@ -13,6 +13,7 @@ from cpython.exc cimport PyErr_CheckSignals
 
 from .dimm_nmp cimport Dimm, DimmNmp
 from .host_traffic cimport HostTraffic
+from .packet_log cimport PacketLog
 from .rank_nmp cimport Rank, RankNmp
 from .vocabulary cimport CONFIG, GROUPS, LOOKUP, NEVER, TAGS, Instruction, ResultBurst
 from .packet_stream import check_stream
@@ -71,7 +72,7 @@ cdef class Channel:
         self.next_clk = NEVER
         self.now = 0
         self.last_crossed = 0
-        self.packet_log = np.zeros((0, 3), np.int64)
+        self.packets = PacketLog()
         self.stream = np.zeros(0, instruction_dtype)
         self.counters = np.zeros(N_CHANNEL_COUNTERS, np.int64)
 
@@ -146,11 +147,8 @@ cdef class Channel:
         return commands, operands, bursts, sends
 
     def take_packets(self):
-        """int64 [n, 3]: packet, clock of its CONFIG, clock at which its last result had crossed; in order of the
-        latter, since the last call."""
-        finished = np.asarray(self.packet_log)[: self.n_packets].copy()
-        self.n_packets = 0
-        return finished
+        """int64 [n, len(PACKET_COLUMNS)]: the packets that ended since the last call (kernels/packet_log)."""
+        return self.packets.take()
 
     def take_traffic(self):
         """Of the host's reads since the last call: int64 [n, 3] as of kernels/host_traffic; none without logs."""
@@ -182,10 +180,7 @@ cdef class Channel:
         self.n_sends = 0
         if self.traffic is not None:
             self.traffic.log_to(self.logging)
-        waiting = self.take_packets()
-        self.packet_log = np.zeros((packets + len(waiting), 3), np.int64)
-        np.asarray(self.packet_log)[: len(waiting)] = waiting
-        self.n_packets = len(waiting)
+        self.packets.make_room(packets)
 
     def _grow_logs(self):
         if not self.ranks.window.has_room():
@@ -350,10 +345,9 @@ cdef class Channel:
         self.progress_clk = clk
         self.bursts_due[group] -= sent
         if self.bursts_due[group] == 0:
-            self.packet_log[self.n_packets, 0] = self.packet_of[group]
-            self.packet_log[self.n_packets, 1] = self.offered[group]
-            self.packet_log[self.n_packets, 2] = self.bus_end
-            self.n_packets += 1
+            self.packets.add(
+                self.packet_of[group], self.offered[group], self.bus_end, self.ranks.window.entries.met, group
+            )
             self.packet_of[group] = -1
             # the bus is taken until all has crossed, so no CONFIG can take the group before
 

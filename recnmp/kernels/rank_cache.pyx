@@ -15,7 +15,8 @@ from .operand_path cimport Fill, Path
 from .rank_window cimport RankWindow
 from .vocabulary cimport NEVER
 from .window_entries cimport (
-    CACHE_BYPASSES, CACHE_HITS, CACHE_MISSES, CACHE_SECONDARY_HITS, LINES, NONE, SLOT_WAYS, Entry,
+    CACHE_BYPASSES, CACHE_HITS, CACHE_MISSES, CACHE_SECONDARY_HITS, LINES, MET_BYPASS, MET_HIT, MET_MISS,
+    MET_SECONDARY_HIT, NONE, SLOT_WAYS, Entry,
 )
 
 cdef Port _port[1]
@@ -111,6 +112,7 @@ cdef class RankCache:
         cdef int line = entry.probed, way
         cdef int64_t number = (entry.bank * self.rows + entry.instruction.row) * self.columns
         cdef int64_t at
+        cdef int64_t* met = &self.window.entries.met[r, entry.instruction.group, 0]
         number += entry.instruction.column + line
         at = set_of(<CacheSets>self.cache[r], number)
         way = probe(<CacheSets>self.cache[r], at, number)
@@ -119,21 +121,25 @@ cdef class RankCache:
             touch(<CacheSets>self.cache[r], at, way)
             if is_pending(<CacheSets>self.cache[r], at, way):
                 self.counters[r, CACHE_SECONDARY_HITS] += 1
+                met[MET_SECONDARY_HIT] += 1
                 self.waiting[r, port.waiting].slot = at * SLOT_WAYS + way
                 self.waiting[r, port.waiting].place = place
                 self.waiting[r, port.waiting].line = line
                 port.waiting += 1
             else:
                 self.counters[r, CACHE_HITS] += 1
+                met[MET_HIT] += 1
                 self.operands.lay(r, place, line, clk + 1)
         else:
             way = victim(<CacheSets>self.cache[r], at)
             if way != NO_WAY:
                 self.counters[r, CACHE_MISSES] += 1
+                met[MET_MISS] += 1
                 fill(<CacheSets>self.cache[r], at, way, number, True)
                 entry.slot[line] = at * SLOT_WAYS + way
             else:
                 self.counters[r, CACHE_BYPASSES] += 1
+                met[MET_BYPASS] += 1
                 entry.slot[line] = NONE
             self.window.want(r, place, 1 << line, clk)
         if entry.probed == entry.instruction.bursts:

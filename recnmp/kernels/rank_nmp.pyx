@@ -17,7 +17,7 @@ from .rank_cache cimport RankCache
 from .rank_window cimport RankWindow, Window
 from .vocabulary cimport CONFIG, GROUPS, HOST_READ, LOOKUP, NEVER, Instruction
 from .vocabulary import instruction_dtype
-from .window_entries cimport CACHE_BYPASSES, NONE, Entry, has_room, next_release
+from .window_entries cimport CACHE_BYPASSES, MET_BYPASS, NONE, Entry, has_room, next_release
 
 cdef Rank _rank[1]
 
@@ -146,6 +146,7 @@ cdef class RankNmp:
         for line in range(instruction.bursts):
             entry.slot[line] = NONE
         self.window.counters[r, CACHE_BYPASSES] += instruction.bursts
+        self.window.entries.met[r, instruction.group, MET_BYPASS] += instruction.bursts
         self.window.want(r, place, (1 << instruction.bursts) - 1, clk)
 
     cdef bint decode(self, int r, int64_t clk) noexcept nogil:

@@ -22,8 +22,8 @@ cdef enum:
     PREDICT_RD = 2
     PREDICT_PRE = 4
 
-# One NMP instruction, decoded. `lookup` and `packet` are the simulator's, and not on the bus: they name
-# what an operand is, for values and logs; packets are numbered in the order in which they are sent.
+# One NMP instruction, decoded. `lookup`, `packet` and `channel` are the simulator's, and not on the bus: they name
+# what an operand is, for values and logs; packets are numbered in the order in which a channel sends them.
 cdef struct Instruction:
     int64_t lookup
     int64_t packet
@@ -42,7 +42,7 @@ cdef struct Instruction:
     int8_t locality
     int8_t byte_offset
     int8_t weighted
-    int8_t unused
+    int8_t channel
 
 # One burst entering a rank's datapath.
 cdef struct Operand:

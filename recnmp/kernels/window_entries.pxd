@@ -15,6 +15,10 @@ cdef enum:  # of a rank, in the order of RANK_COUNTERS
     CACHE_HITS, CACHE_SECONDARY_HITS, CACHE_MISSES, CACHE_BYPASSES, CACHE_FILLS, HAZARD_CLOCKS
     N_COUNTERS
 
+cdef enum:  # what a line met, in the order of their counters above
+    MET_HIT, MET_SECONDARY_HIT, MET_MISS, MET_BYPASS
+    MET_KINDS
+
 # An instruction and the states of its lines: those from `probed` on are unprobed; of the others, those that are wanted
 # or here are told by a bit each, and the rest is coming, waiting or taken. Entries that have wanted lines are chained
 # by bank, those that have lines here by rank; free ones are in a chain too.
@@ -45,6 +49,7 @@ cdef class WindowEntries:
     cdef Places[::1] places
     cdef int64_t[:, ::1] release  # clocks on which entries become free, visible: a ring
     cdef int64_t[:, ::1] counters
+    cdef int64_t[:, :, ::1] met  # by rank and tag group: lines of the group's packet, by what they met
 
     cdef int enter(self, int r, Instruction* instruction, int bank) noexcept nogil
     cdef void give_back(self, int r, int place, int64_t free_from) noexcept nogil

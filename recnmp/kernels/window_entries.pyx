@@ -10,7 +10,7 @@ import numpy as np
 
 from libc.stdint cimport int64_t
 
-from .vocabulary cimport Instruction
+from .vocabulary cimport GROUPS, Instruction
 
 RANK_COUNTERS = (
     "activates", "precharges", "precharges_all", "reads", "refreshes",
@@ -34,6 +34,7 @@ cdef class WindowEntries:
         self.places = np.zeros(ranks, np.asarray(<Places[:1]>_places).dtype)
         self.release = np.zeros((ranks, size), np.int64)
         self.counters = np.zeros((ranks, N_COUNTERS), np.int64)
+        self.met = np.zeros((ranks, GROUPS, MET_KINDS), np.int64)
         for r in range(ranks):
             for i in range(size):
                 self.entry[r, i].next = i + 1 if i + 1 < size else NONE
@@ -45,6 +46,7 @@ cdef class WindowEntries:
     def reset_counts(self):
         """Counters to zero; the machine's state stays."""
         self.counters[:, :] = 0
+        self.met[:, :, :] = 0
 
     cdef int enter(self, int r, Instruction* instruction, int bank) noexcept nogil:
         """A LOOKUP takes a free entry: all lines unprobed, in no chain. The caller has asked for room."""

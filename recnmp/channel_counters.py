@@ -1,0 +1,49 @@
+"""What the kernels of one channel have counted, by the names of recnmp.stats.COUNTERS."""
+
+from __future__ import annotations
+
+from .kernels.channel import CHANNEL_COUNTERS, Channel
+from .kernels.dimm_nmp import DIMM_COUNTERS
+from .kernels.window_entries import RANK_COUNTERS
+from .stats import per_rank
+
+# counters of stats.py that ranks keep, and their names in the kernel
+_PER_RANK = {
+    "act": "activates",
+    "pre": "precharges",
+    "prea": "precharges_all",
+    "rd": "reads",
+    "ref": "refreshes",
+    "row_hits": "row_hits",
+    "row_misses": "row_misses",
+    "row_conflicts": "row_conflicts",
+    "mispredictions": "wrong_predictions",
+    "hazard_clocks": "hazard_clocks",
+}
+_PER_RANK_CACHE = {
+    "cache_hits": "cache_hits",
+    "cache_secondary_hits": "cache_secondary_hits",
+    "cache_misses": "cache_misses",
+    "cache_bypasses": "cache_bypasses",
+    "cache_fills": "cache_fills",
+}
+
+
+def channel_counters(kernel: Channel) -> dict[str, int]:
+    """Counts since the last reset; of fp_adds those of the adder trees."""
+    channel = dict(zip(CHANNEL_COUNTERS, map(int, kernel.counts()), strict=True))
+    dimms = dict(zip(DIMM_COUNTERS, map(int, kernel.dimms.counts()), strict=True))
+    by_rank = kernel.ranks.window.entries.counts()
+    counted = {
+        "packets": channel["packets"],
+        "instructions": channel["instructions"] - 2 * channel["packets"],
+        "packet_instructions": 2 * channel["packets"],
+        "instruction_clocks": channel["instruction_clocks"],
+        "result_bursts": channel["result_bursts"],
+        "turnarounds": channel["turnarounds"],
+        "fp_adds": dimms["tree_adds"],
+    }
+    cached = _PER_RANK_CACHE if kernel.ranks.cache is not None else {}
+    for name, kernel_name in (_PER_RANK | cached).items():
+        counted |= per_rank(name, by_rank[:, RANK_COUNTERS.index(kernel_name)])
+    return counted

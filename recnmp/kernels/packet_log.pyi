@@ -1,0 +1,9 @@
+import numpy as np
+import numpy.typing as npt
+
+PACKET_COLUMNS: tuple[str, ...]
+
+class PacketLog:
+    def __init__(self) -> None: ...
+    def make_room(self, packets: int) -> None: ...
+    def take(self) -> npt.NDArray[np.int64]: ...
