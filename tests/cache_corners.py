@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from machine_cases import Batch, Case, Encoder, Lookup, Packet
+from machine_cases import Batch, Case, Encoder, Lookup, Packet, is_lookup
 from machine_corners import lookup
 
 
 def local(batch: Batch, *bypassing: int, gap: int = 0) -> Batch:
     """Locality bits of all LOOKUPs, but for those of these numbers in the batch."""
-    lookups = np.flatnonzero(batch.stream["opcode"] >= 8)
+    lookups = np.flatnonzero(is_lookup(batch.stream))
     batch.stream["locality"][np.delete(lookups, bypassing)] = 1
     return replace(batch, gap=gap)
 

@@ -14,12 +14,16 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 from naive_machine import Machine
+from naive_rows import FORMATS, Row
 
 from recnmp.config.dram import Timing, organisation_preset, timing_preset
 from recnmp.kernels.vocabulary import instruction_dtype
 from recnmp.timing import rules
 
-CONFIG, END, LOOKUP = 1, 2, 8
+if "dtype" not in (instruction_dtype.names or ()):  # until the kernels know it
+    instruction_dtype = np.dtype([*instruction_dtype.descr, ("dtype", "i1"), ("layout", "i1")])
+
+CONFIG, END, LOOKUP, LOOKUP_LINE_8 = 1, 2, 8, 4
 ACT, RD, PRE = 1, 2, 4  # predicted commands
 
 Pick = Callable[[int, int], int]  # an integer of lo..hi, both included
@@ -43,6 +47,7 @@ class Lookup:
     rank: int
     runs: tuple[Run, ...]
     weight: float = 1.0
+    byte_offset: int = 0  # where it begins in its line 0
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,8 @@ class Packet:
     poolings: tuple[tuple[Lookup, ...], ...]
     dim: int = 16
     weighted: bool = False
+    dtype: int = 0
+    layout: int = 0
 
 
 @dataclass(frozen=True)
@@ -118,7 +125,9 @@ class Encoder:
         records: list[dict[str, Any]] = []
         bounds = [0]
         for packet in packets:
-            common = {"packet": self.packets, "dim": packet.dim, "weighted": packet.weighted}
+            common = {"packet": self.packets} | {
+                name: getattr(packet, name) for name in ("dim", "weighted", "dtype", "layout")
+            }
             records.append({**common, "opcode": CONFIG, "lookup": -1})
             for tag, pooling in enumerate(packet.poolings):
                 for lookup in pooling:
@@ -134,7 +143,7 @@ class Encoder:
 
     def runs(self, lookup: Lookup, common: dict[str, Any]) -> list[dict[str, Any]]:
         records = []
-        element_group = 0
+        line = 0
         for run in lookup.runs:
             bank = (lookup.rank, run.bankgroup, run.bank)
             before = self.rows.get(bank)
@@ -143,17 +152,23 @@ class Encoder:
             records.append(
                 {
                     **common,
-                    "opcode": LOOKUP + element_group,
+                    "opcode": LOOKUP + line if line < 8 else LOOKUP_LINE_8,
                     "lookup": self.lookups,
                     "rank": lookup.rank,
                     "weight": lookup.weight,
+                    "byte_offset": lookup.byte_offset // 4,
                     "ddr_cmd": predicted,
                     **vars(run),
                 }
             )
-            element_group += run.bursts
+            line += run.bursts
         self.lookups += 1
         return records
+
+
+def is_lookup(stream: np.ndarray) -> np.ndarray:
+    """bool [m]: which instructions are LOOKUPs."""
+    return (stream["opcode"] >= LOOKUP) | (stream["opcode"] == LOOKUP_LINE_8)
 
 
 def one_of(pick: Pick, *options: Any) -> Any:
@@ -166,11 +181,11 @@ PLACES = ("anywhere", "hot rows", "one bank", "few banks", "hot lines")
 HOMES = ("all", "lopsided", "by DIMM", "one rank")
 
 
-def draw_runs(pick: Pick, bursts: int, place: str, bankgroups: int) -> tuple[Run, ...]:
-    """Runs of one vector; with several, each may lie in another bank."""
-    runs = []
-    while bursts:
-        length = bursts if pick(0, 4) < 4 else pick(1, bursts)
+def draw_runs(pick: Pick, lines: int, whole: bool, place: str, bankgroups: int) -> tuple[Run, ...]:
+    """Runs of the lines of one row; with several (never if `whole`), each may lie in another bank."""
+    runs: list[Run] = []
+    while lines:
+        length = lines if whole or pick(0, 4) < 4 else pick(1, lines)
         bankgroup, bank = pick(0, bankgroups - 1), pick(0, 3)
         row = pick(0, 65535)
         if place == "one bank":
@@ -181,27 +196,59 @@ def draw_runs(pick: Pick, bursts: int, place: str, bankgroups: int) -> tuple[Run
             bankgroup, bank, row = 0, bank % 2, row % 16
         elif place == "hot lines":
             bankgroup, bank, row = bankgroup % 2, 0, row % 2
-        last = 128 - length
-        runs.append(Run(bankgroup, bank, row, pick(0, 5 if place == "hot lines" else last), length))
-        bursts -= length
+        column = pick(0, 5 if place == "hot lines" else 128 - length)
+        # of nine lines in a DRAM row the first eight are a run, and the last is one
+        runs += [Run(bankgroup, bank, row, column + at, min(8, length - at)) for at in range(0, length, 8)]
+        lines -= length
     return tuple(runs)
 
 
+@dataclass(frozen=True)
+class Table:
+    """How the rows of a packet's table are stored: by line, or by bytes one after another."""
+
+    dtype: int
+    layout: int
+    dim: int
+    offsets: tuple[int, ...]  # where in its line 0 a row may begin
+
+
+def draw_table(pick: Pick, style: str, most_bursts: int) -> Table:
+    """Of `most_bursts` result bursts at most."""
+    groups = one_of(pick, 1, most_bursts, pick(1, most_bursts))
+    dim = 16 * groups - pick(0, 15)
+    dtype, layout = (0, 0) if style == "fp32 by line" else one_of(pick, *FORMATS)
+    if style in ("fp32 by line", "by line"):
+        return Table(dtype, layout, dim, (0,))
+    if style == "one offset":
+        return Table(dtype, layout, dim, (4 * pick(0, 15),))
+    # packed: any multiple of the stride, which is one of 4 bytes
+    stride = -(-Row(dtype, layout, dim).row_bytes // 4) * 4
+    return Table(dtype, layout, dim, tuple(sorted({row * stride % 64 for row in range(16)})))
+
+
+def draw_lookup(pick: Pick, table: Table, home: int, place: str, bankgroups: int) -> Lookup:
+    """One of its rows, in rank `home`."""
+    byte_offset = one_of(pick, *table.offsets)
+    row = Row(table.dtype, table.layout, table.dim, byte_offset)
+    runs = draw_runs(pick, row.lines, bool(row.parameter_bytes), place, bankgroups)
+    return Lookup(home, runs, pick(-8, 8) / 4, byte_offset)
+
+
+ROWS = ("fp32 by line", "packed", "by line", "one offset")
+
+
 def draw_packet(
-    pick: Pick, place: str, homes: list[int], bankgroups: int, poolings: int, longest: int, most_bursts: int
+    pick: Pick, place: str, homes: list[int], bankgroups: int, poolings: int, longest: int, table: Table
 ) -> Packet:
     """A packet whose lookups are in ranks `homes`."""
-    bursts = one_of(pick, 1, most_bursts, pick(1, most_bursts))
     lookups = []
     for _ in range(poolings):
         size = one_of(pick, pick(0, 3), 1, 0, pick(0, longest))
         lookups.append(
-            tuple(
-                Lookup(one_of(pick, *homes), draw_runs(pick, bursts, place, bankgroups), pick(-8, 8) / 4)
-                for _ in range(size)
-            )
+            tuple(draw_lookup(pick, table, one_of(pick, *homes), place, bankgroups) for _ in range(size))
         )
-    return Packet(tuple(lookups), 16 * bursts - pick(0, 15), bool(pick(0, 1)))
+    return Packet(tuple(lookups), table.dim, bool(pick(0, 1)), table.dtype, table.layout)
 
 
 def draw_homes(pick: Pick, style: str, dimms: int, ranks_per_dimm: int) -> list[int]:
@@ -235,7 +282,7 @@ def draw_cache(pick: Pick) -> dict[str, Any]:
 
 def draw_localities(pick: Pick, style: str, batch: Batch) -> None:
     """A locality bit for each LOOKUP of the batch."""
-    lookups = np.flatnonzero(batch.stream["opcode"] >= LOOKUP)
+    lookups = np.flatnonzero(is_lookup(batch.stream))
     least = {"all": 0, "mostly": 1, "half": 4, "none": 8}[style]
     batch.stream["locality"][lookups] = [pick(0, 7) >= least for _ in lookups]
 
@@ -281,7 +328,7 @@ def draw_case(pick: Pick, most_packets: int, longest: int) -> Case:
     if cache and pick(0, 3) == 3:
         nREFI = least + pick(0, 99)
     bankgroups = organisation_preset(organisation).bankgroups
-    most_bursts = one_of(pick, 1, 2, 4, 8)
+    most_bursts, rows = one_of(pick, 1, 2, 4, 8), one_of(pick, *ROWS)
     encoder = Encoder()
     batches = []
     for _ in range(pick(1, 3)):
@@ -289,9 +336,8 @@ def draw_case(pick: Pick, most_packets: int, longest: int) -> Case:
         for _ in range(pick(0, most_packets)):
             poolings = P if pick(0, 2) else pick(1, P)
             homes = draw_homes(pick, style, dimms, ranks_per_dimm)
-            packet = draw_packet(
-                pick, place, homes, bankgroups, poolings, longest, 8 if swarm else most_bursts
-            )
+            table = draw_table(pick, rows, 8 if swarm else most_bursts)
+            packet = draw_packet(pick, place, homes, bankgroups, poolings, longest, table)
             if any(packet.poolings):  # a packet without any LOOKUP is not sent
                 packets.append(packet)
         batch = encoder.encode(packets, one_of(pick, 0, 1, 2, 3, pick(0, 3000)))

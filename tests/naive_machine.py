@@ -55,9 +55,8 @@ class Log:
     commands: list = field(default_factory=list)  # clk, code, rank, bankgroup, bank, row, column (in bursts)
     sends: list = field(default_factory=list)  # clk, stream index
     bursts: list = field(default_factory=list)  # first clk on the channel, dimm, packet, tag, element group
-    operands: list = field(
-        default_factory=list
-    )  # of each rank: clk, lookup, packet, rank, tag, element group
+    # of each rank: clk, lookup, packet, rank, tag, element group, its first element, elements
+    operands: list = field(default_factory=list)
     ends: list = field(default_factory=list)  # of each batch
     counters: list = field(default_factory=list)  # of each rank: name -> count
 
@@ -81,6 +80,8 @@ class Packet:
     number: int  # name in the logs
     age: int  # counts packets in the order in which they started
     dim: int
+    dtype: int
+    layout: int
     group: int = -1
     expected: set = field(default_factory=set)  # (dimm, tag) of which a LOOKUP was sent
     crossed: int = 0  # result bursts sent so far
@@ -365,7 +366,8 @@ class Machine:
     def read_packets(self, stream: np.ndarray, bounds: np.ndarray):
         packets = []
         for first, last in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-            packet = Packet(int(stream[first]["packet"]), -1, int(stream[first]["dim"]))
+            config = {name: int(stream[first][name]) for name in ("packet", "dim", "dtype", "layout")}
+            packet = Packet(config["packet"], -1, config["dim"], config["dtype"], config["layout"])
             instructions = []
             for index in range(first, last):
                 record = stream[index]
@@ -383,10 +385,10 @@ class Machine:
                         column=int(record["column"]),
                         bursts=int(record["bursts"]),
                         tag=int(record["tag"]),
-                        first_element_group=opcode - 8,
+                        first_line=8 if opcode == 4 else opcode - 8,
                         ddr_cmd=int(record["ddr_cmd"]),
-                        dim=int(record["dim"]),
                         locality=bool(record["locality"]),
+                        byte_offset=4 * int(record["byte_offset"]),
                     )
                 )
             kinds = [instruction.kind for instruction in instructions]

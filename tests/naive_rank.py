@@ -2,14 +2,16 @@
 
 Nothing here is fast or clever: `tests/naive_machine.py` calls every block once a clock. What a block changes
 in clock t is stamped with the clock from which others may see it, so blocks may be stepped in any order.
-Lines are in tests/naive_window.py, RankCache in naive_rank_cache.py, the operand register in naive_datapath.py.
+Lines and operands are in tests/naive_window.py, RankCache in naive_rank_cache.py, the operand register in
+naive_datapath.py; how rows lie in lines in naive_rows.py.
 """
 
 from __future__ import annotations
 
 from naive_datapath import Datapath
 from naive_rank_cache import RankCache
-from naive_window import NEVER, Entry, Instruction, Line
+from naive_rows import Row
+from naive_window import NEVER, Entry, Instruction, Line, Operand
 
 # command codes of the log, as in the recorded traces
 CODES = {"ACT": 0, "PRE": 1, "PREA": 2, "RD": 3, "REF": 7}
@@ -72,7 +74,7 @@ class Rank:
         groups = options.groups
         self.valid: list[set[int]] = [set() for _ in range(groups)]  # pooling numbers with an instruction
         self.popped_end: list[int | None] = [None] * groups
-        self.outstanding = [0] * groups  # lines decoded, not yet entered
+        self.outstanding = [0] * groups  # operands decoded, not yet entered
         self.last_entered = [-NEVER] * groups
         # done[g] is seen as set from `since` on, and before `until`
         self.done_since = [NEVER] * groups
@@ -106,7 +108,7 @@ class Rank:
             self.window = [entry for entry in self.window if entry.room > t]
             self.window.append(self.decoded(instruction, group, t))
             self.valid[group].add(instruction.tag)
-            self.outstanding[group] += instruction.bursts
+            self.outstanding[group] += len(self.window[-1].operands)
         else:
             self.popped_end[group] = t
             self.find_done(group)
@@ -115,8 +117,12 @@ class Rank:
 
     def decoded(self, instruction: Instruction, group: int, t: int) -> Entry:
         entry = Entry(instruction, group)
-        for place in range(instruction.bursts):
-            line = Line(entry, instruction.column + place, instruction.first_element_group + place)
+        packet = instruction.packet
+        row = Row(packet.dtype, packet.layout, packet.dim, instruction.byte_offset)
+        numbers = range(instruction.first_line, instruction.first_line + instruction.bursts)
+        lines: dict[int, Line] = {}
+        for number in row.order(numbers):
+            line = lines[number] = Line(entry, instruction.column + number - instruction.first_line)
             if self.cache is not None and instruction.locality:
                 line.unprobed_from = t + 1
             else:
@@ -124,6 +130,11 @@ class Rank:
                 self.counters["cache_bypasses"] += 1
                 self.counters["bypasses", instruction.packet.number] += 1
             entry.lines.append(line)
+        for part in row.operands(numbers):
+            held_by = [lines[number] for number in part.lines]
+            entry.operands.append(Operand(entry, part.group, part.first, part.count, held_by))
+        needed = {line.column for operand in entry.operands for line in operand.lines}
+        assert len(needed) == instruction.bursts, "a line that holds nothing of the row"
         return entry
 
     # -- RankCache
@@ -196,7 +207,7 @@ class Rank:
             line = next(line for line in entry.lines if line.wanted(t))
             row, column = entry.instruction.row, line.column
             line.read = t
-            line.offered_from = t + self.options.nCL + self.options.nBL - 1
+            line.present_from = t + self.options.nCL + self.options.nBL - 1
             if self.cache is not None:
                 self.cache.read(line)
             self.compare_prediction(entry)
@@ -214,19 +225,14 @@ class Rank:
 
     # -- datapath
     def take_data(self, t: int) -> None:
-        line = self.datapath.step(self.window, t)
-        if line is None:
+        operand = self.datapath.step(self.window, t)
+        if operand is None:
             return
-        instruction, group = line.entry.instruction, line.entry.group
+        instruction, group = operand.entry.instruction, operand.entry.group
+        packet = instruction.packet.number
+        part = operand.element_group, operand.first, operand.count
         self.log.operands[self.number].append(
-            (
-                t,
-                instruction.lookup,
-                instruction.packet.number,
-                self.number,
-                instruction.tag,
-                line.element_group,
-            )
+            (t, instruction.lookup, packet, self.number, instruction.tag, *part)
         )
         self.outstanding[group] -= 1
         self.last_entered[group] = t

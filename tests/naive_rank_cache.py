@@ -54,7 +54,7 @@ class RankCache:
         self.fetched.remove(line)
         for other in self.waiting:
             if other.waits_for == line.way:
-                other.offered_from = t + 1
+                other.present_from = t + 1
         self.waiting = [other for other in self.waiting if other.waits_for != line.way]
 
     def probe(self, line: Line, t: int) -> None:
@@ -73,7 +73,7 @@ class RankCache:
             else:
                 self.counters["cache_hits"] += 1
                 self.counters["hits", packet] += 1
-                line.offered_from = t + 1
+                line.present_from = t + 1
             return
         line.wanted_from = t + 1
         victim = self.tags.victim(place)

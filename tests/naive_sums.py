@@ -42,24 +42,24 @@ def naive_sums(
     """DIMM sums by (dimm, packet, tag) and host sums by (packet, tag), float32 [dim] each.
 
     `stream` holds all instructions (of all batches; packets and lookups are numbered across batches),
-    `operands` one list a rank, in order: clk, lookup, packet, rank, tag, element group. Tags that got no
-    instruction have no entry.
+    `operands` one list a rank, in order: clk, lookup, packet, rank, tag, element group, its first element, elements.
+    `value` gives x of section 6; lanes without an element of the operand add nothing. Tags that got no instruction
+    have no entry.
     """
     dims, weighted, weights = {}, {}, {}
     for record in stream:
         if record["opcode"] == 1:
             dims[int(record["packet"])] = int(record["dim"])
             weighted[int(record["packet"])] = bool(record["weighted"])
-        elif record["opcode"] >= 8:
+        elif record["opcode"] >= 4:
             weights[int(record["lookup"])] = np.float32(record["weight"])
 
     partial: list[dict[tuple[int, int], np.ndarray]] = []  # of each rank
     for of_rank in operands:
         sums: dict[tuple[int, int], np.ndarray] = {}
-        for _, lookup, packet, _, tag, element_group in of_rank:
-            dim = dims[packet]
-            acc = sums.setdefault((packet, tag), np.zeros(dim, np.float32))
-            for element in range(16 * element_group, min(16 * element_group + 16, dim)):
+        for _, lookup, packet, _, tag, _, first, count in of_rank:
+            acc = sums.setdefault((packet, tag), np.zeros(dims[packet], np.float32))
+            for element in range(first, first + count):
                 y = value(lookup, element)
                 if weighted[packet]:
                     y = multiply(weights[lookup], y)

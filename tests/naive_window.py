@@ -1,4 +1,4 @@
-"""What stands in a window of the naive machine: lookups and their lines (docs/microarchitecture.md, section 4, Lines).
+"""What stands in a window of the naive machine: lookups, lines, operands (docs/microarchitecture.md, section 4).
 
 A line has no state but the clocks at which things happened to it, or were to be seen to happen; its state in clock t
 is worked out from them.
@@ -26,10 +26,10 @@ class Instruction:
     column: int
     bursts: int
     tag: int  # pooling number j in the packet
-    first_element_group: int
+    first_line: int  # number of its first line in the row
     ddr_cmd: int
-    dim: int
     locality: bool
+    byte_offset: int
 
 
 @dataclass(eq=False)
@@ -38,24 +38,19 @@ class Line:
 
     entry: Entry
     column: int
-    element_group: int
     unprobed_from: int = NEVER
     probed: int = NEVER  # the clock of the probe
     wanted_from: int = NEVER
     way: tuple[int, int] | None = None  # (set, way) that it will fill
     read: int = NEVER  # the clock of its RD
     waits_for: tuple[int, int] | None = None  # (set, way), of a secondary hit
-    offered_from: int = NEVER
-    taken: int = NEVER  # the clock in which the datapath took it
+    present_from: int = NEVER
 
     def unprobed(self, t: int) -> bool:
         return self.unprobed_from <= t <= self.probed
 
     def wanted(self, t: int) -> bool:
         return self.wanted_from <= t <= self.read
-
-    def offered(self, t: int) -> bool:
-        return self.offered_from <= t <= self.taken
 
     @property
     def settled(self) -> bool:
@@ -64,12 +59,28 @@ class Line:
 
 
 @dataclass(eq=False)
+class Operand:
+    """What the datapath takes at once: elements first .. first + count - 1 of an element group."""
+
+    entry: Entry
+    element_group: int
+    first: int
+    count: int
+    lines: list[Line]  # those that hold its elements, and scale and bias
+    taken: int = NEVER  # the clock in which the datapath took it
+
+    def offered(self, t: int) -> bool:
+        return t <= self.taken and all(line.present_from <= t for line in self.lines)
+
+
+@dataclass(eq=False)
 class Entry:
     """A LOOKUP in the window."""
 
     instruction: Instruction
     group: int
-    lines: list[Line] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)  # in their order
+    operands: list[Operand] = field(default_factory=list)  # by element group
     issued: set[str] = field(default_factory=set)  # commands issued for it
     compared: bool = False  # with its prediction
     room: int = NEVER  # clock from which its place in the window is free

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from cache_corners import cache_corners, cached, local, one_pooling
 from hypothesis import HealthCheck, given, settings
-from machine_cases import Batch, Case, Encoder, Packet, cases, random_case
+from machine_cases import Batch, Case, Encoder, Packet, cases, is_lookup, random_case
 from machine_corners import lookup
 from machine_referee import accept
 from naive_machine import Log
@@ -239,7 +239,7 @@ def with_locality(case: Case, bit: int) -> Case:
     batches = []
     for batch in case.batches:
         stream = batch.stream.copy()
-        stream["locality"][stream["opcode"] >= 8] = bit
+        stream["locality"][is_lookup(stream)] = bit
         batches.append(replace(batch, stream=stream))
     return replace(case, batches=tuple(batches))
 
@@ -296,7 +296,7 @@ def test_cases_reach_all_that_a_cache_does() -> None:
         case = random_case(seed, most_packets=3, longest=20)
         if "rank_cache_bytes" in case.parameters:
             log = log_of(case)
-            lookups = case.stream[case.stream["opcode"] >= 8]
+            lookups = case.stream[is_lookup(case.stream)]
             bypassing = int(lookups["bursts"][lookups["locality"] == 0].sum())
             for name in seen:
                 seen[name] += log.total(name) > 0

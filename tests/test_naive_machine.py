@@ -9,9 +9,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
-from machine_cases import Batch, Case, Encoder, Lookup, Packet, Run, cases, random_case
+from machine_cases import Batch, Case, Encoder, Lookup, Packet, Run, cases, is_lookup, random_case
 from naive_machine import Machine
-from naive_sums import naive_sums
 
 from recnmp.kernels.dram import Device, TimingTable
 from recnmp.timing import rules
@@ -42,7 +41,7 @@ def test_one_lookup(ranks_per_dimm: int, levels: int) -> None:
     log = run(batch, ranks_per_dimm=ranks_per_dimm).log
     assert log.sends == [(0, 0), (0, 1), (1, 2)]
     assert log.commands == [(3, ACT, 0, 0, 0, 5, -1), (19, RD, 0, 0, 0, 5, 3)]
-    assert log.operands[0] == [(39, 0, 0, 0, 0, 0)]
+    assert log.operands[0] == [(39, 0, 0, 0, 0, 0, 0, 16)]
     assert log.bursts == [(54 + 3 * levels, 0, 0, 0, 0)]
     assert log.ends == [58 + 3 * levels]
     assert log.wrong_predictions == 0
@@ -148,6 +147,19 @@ def test_results_of_a_packet_go_together() -> None:
 # Laws
 
 
+def operands_of(lookup: np.void) -> set[tuple[int, ...]]:
+    """What a LOOKUP adds to its sum: a row's elements, each where its bytes are, by element group."""
+    first = 8 if lookup["opcode"] == 4 else int(lookup["opcode"]) - 8
+    lines = range(first, first + int(lookup["bursts"]))
+    dtype, head = int(lookup["dtype"]), lookup["layout"] == 2
+    begin = 4 * int(lookup["byte_offset"]) + (4 if head else 0)
+    bits = (32, 16, 8, 4)[dtype]
+    mine = [e for e in range(int(lookup["dim"])) if (begin + e * bits // 8) // 64 in lines]
+    parts = {group: [e for e in mine if e // 16 == group] for group in {e // 16 for e in mine}}
+    common = [int(lookup[name]) for name in ("lookup", "packet", "rank", "tag")]
+    return {(*common, group, part[0], len(part)) for group, part in parts.items()}
+
+
 def check_cache_laws(machine: Machine, lines: list[tuple[int, ...]], reads: list[tuple[int, ...]]) -> None:
     """`lines` were accessed, `reads` issued, by (rank, bank group, bank, row, column)."""
     log = machine.log
@@ -170,7 +182,7 @@ def check_laws(case: Case) -> None:
     ends = case.run(machine)
     stream, log = case.stream, machine.log
     ranks = len(machine.ranks)
-    lookups = stream[stream["opcode"] >= 8]
+    lookups = stream[is_lookup(stream)]
 
     # every instruction is sent once, at most so many a clock
     assert sorted(index for _, index in log.sends) == sorted(
@@ -180,12 +192,8 @@ def check_laws(case: Case) -> None:
     assert clocks == sorted(clocks)
     assert max(map(clocks.count, set(clocks)), default=0) <= machine.options.instructions_per_clock
 
-    # every burst of every run enters once, in its own rank, for its own tag
-    expected = sorted(
-        (int(i["lookup"]), int(i["packet"]), int(i["rank"]), int(i["tag"]), int(i["opcode"]) - 8 + burst)
-        for i in lookups
-        for burst in range(i["bursts"])
-    )
+    # every element of every row enters once, in its own rank, for its own tag, from the lines of one instruction
+    expected = sorted(operand for i in lookups for operand in operands_of(i))
     assert sorted(entry[1:] for of_rank in log.operands for entry in of_rank) == expected
     lines = [
         (int(i["rank"]), int(i["bankgroup"]), int(i["bank"]), int(i["row"]), int(i["column"]) + burst)
@@ -253,7 +261,7 @@ def check_laws(case: Case) -> None:
     assert ends[-1] == max([starts[-1]] + [e[0] + 4 for e in log.bursts if e[0] >= starts[-1]])
     assert machine.clock == ends[-1]
     for rank in machine.ranks:
-        assert all(line.taken < machine.clock for entry in rank.window for line in entry.lines)
+        assert all(operand.taken < machine.clock for entry in rank.window for operand in entry.operands)
         assert rank.datapath.register is None
 
 
@@ -295,7 +303,7 @@ def test_cases_reach_every_corner() -> None:
     for seed in range(300):
         case = random_case(seed)
         parameters, stream = case.parameters, case.stream
-        lookups = stream[stream["opcode"] >= 8]
+        lookups = stream[is_lookup(stream)]
         seen |= {
             (name, parameters[name]) for name in ("fifo", "window", "instructions_per_clock", "local_bus")
         }
@@ -304,7 +312,9 @@ def test_cases_reach_every_corner() -> None:
         }
         seen |= {("P", parameters["poolings_per_packet"]), ("refresh", case.nREFI is not None)}
         seen |= {("bursts", int(bursts)) for bursts in lookups["bursts"]}
-        seen |= {("first group", int(opcode) - 8) for opcode in lookups["opcode"]}
+        seen |= {("opcode", int(opcode)) for opcode in lookups["opcode"]}
+        seen |= {("dtype, layout", (int(i["dtype"]), int(i["layout"]))) for i in lookups}
+        seen |= {("words", int(words)) for words in lookups["byte_offset"]}
         seen |= {("batches", len(case.batches)), ("bin", case.bin)}
         if lookups["locality"].any() and "rank_cache_bytes" in parameters:
             ways = parameters["rank_cache_ways"]
@@ -322,7 +332,9 @@ def test_cases_reach_every_corner() -> None:
         "P": range(1, 17),
         "refresh": (False, True),
         "bursts": range(1, 9),
-        "first group": range(8),
+        "opcode": (*range(8, 16), 4),
+        "dtype, layout": ((0, 0), (1, 0), (2, 1), (2, 2), (3, 1), (3, 2)),
+        "words": range(16),
         "batches": (1, 2, 3),
         "ways": (1, 2, 3, 4, 5, 8, 16),
         "sets": (1, 2, 3, 5, 7, 64, 512),
@@ -330,62 +342,3 @@ def test_cases_reach_every_corner() -> None:
         "flush": ("never", "batch"),
     }.items():
         assert {(name, value) for value in values} - seen == set()
-
-
-# Sums
-
-
-def test_sums_by_hand() -> None:
-    """Weighted, two ranks of one DIMM: 0.5 * 1 + 2 * 3 in rank 0, 1 * 10 in rank 1; in the order of operands
-    (2^24 + 1) + -2^24 is 0 in float32, not 1."""
-
-    def weigh(item: Lookup, weight: float) -> Lookup:
-        return replace(item, weight=weight)
-
-    first = (weigh(lookup(0), 0.5), weigh(lookup(0, 1), 2.0), weigh(lookup(1), 1.0))
-    second = (weigh(lookup(0, 2), 1.0), weigh(lookup(0, 3), 1.0), weigh(lookup(0, 0, 1), 1.0))
-    batch = Encoder().encode([Packet((first, second), dim=3, weighted=True)])
-    machine = run(batch, ranks_per_dimm=2)
-    values = [1, 3, 10, 2**24, 1, -(2**24)]
-    of_dimms, of_host = naive_sums(batch.stream, machine.log.operands, lambda i, _: np.float32(values[i]), 2)
-    assert of_host.keys() == {(0, 0), (0, 1)}
-    assert of_host[0, 0].tolist() == [16.5] * 3
-    assert of_host[0, 1].tolist() == [0.0] * 3
-    assert of_dimms[0, 0, 0].tolist() == [16.5] * 3
-    assert of_host[0, 0].dtype == np.float32
-
-
-def test_sums_of_small_integers_are_exact() -> None:
-    """Integers add in any order: the sums equal those of the stream itself."""
-    case = random_case(17, most_packets=2, longest=8)
-    machine = case.machine()
-    case.run(machine)
-
-    def value(item: int, element: int) -> np.float32:
-        return np.float32((item * 7 + element) % 31 - 15)
-
-    _, sums = naive_sums(case.stream, machine.log.operands, value, case.parameters["ranks_per_dimm"])
-    exact: dict[tuple[int, int], np.ndarray] = {}
-    counted = set()
-    for i in case.stream[case.stream["opcode"] >= 8]:
-        key = (int(i["packet"]), int(i["tag"]))
-        if int(i["lookup"]) in counted:
-            continue
-        counted.add(int(i["lookup"]))
-        row = [float(value(int(i["lookup"]), element)) for element in range(i["dim"])]
-        exact.setdefault(key, np.zeros(int(i["dim"])))
-        exact[key] += np.array(row) * (float(i["weight"]) if i["weighted"] else 1.0)
-    assert sums.keys() == exact.keys()
-    for key, total in exact.items():
-        assert total.tolist() == sums[key].tolist()
-
-
-def test_one_nan() -> None:
-    """Any NaN becomes 0x7FC00000, and infinity less infinity too."""
-    batch = Encoder().encode([Packet(((lookup(),), (lookup(bank=1), lookup(bank=2))))])
-    machine = run(batch)
-    odd = np.array([0xFFC00123], np.uint32).view(np.float32)[0]
-    values = [odd, np.float32(np.inf), np.float32(-np.inf)]
-    _, sums = naive_sums(batch.stream, machine.log.operands, lambda i, _: values[i], 1)
-    assert sums[0, 0].view(np.uint32).tolist() == [0x7FC00000] * 16
-    assert sums[0, 1].view(np.uint32).tolist() == [0x7FC00000] * 16

@@ -15,7 +15,7 @@ from .dimm_nmp cimport Dimm, DimmNmp
 from .host_traffic cimport HostTraffic
 from .packet_log cimport PacketLog
 from .rank_nmp cimport Rank, RankNmp
-from .vocabulary cimport CONFIG, GROUPS, LOOKUP, NEVER, TAGS, Instruction, ResultBurst
+from .vocabulary cimport CONFIG, GROUPS, NEVER, TAGS, Instruction, ResultBurst, is_lookup
 from .packet_stream import check_stream
 from .vocabulary import burst_dtype, instruction_dtype, sent_dtype
 
@@ -115,7 +115,10 @@ cdef class Channel:
             left = self.stream.shape[0] - self.position
             raise ValueError(f"{left} instructions of the batch before are not sent yet")
         device = self.ranks.window.device
-        check_stream(stream, self.ranks.ranks, device.bankgroups, device.banks, self.tags_per_group)
+        operands = check_stream(
+            stream, self.ranks.ranks, device.bankgroups, device.banks, self.tags_per_group,
+            self.ranks.window.operands.foreseen,
+        )
         self.stream = stream
         self.sent = np.zeros(stream.shape[0], np.uint8)
         self.position = 0
@@ -124,7 +127,7 @@ cdef class Channel:
         self.next_clk = min(self.next_clk, start_clk)
         self.progress_clk = max(self.now, start_clk)
         self.logging = logging
-        self._make_room(stream)
+        self._make_room(stream, operands)
         if self.ranks.cache is not None:
             self.ranks.cache.start_batch(start_clk)
 
@@ -166,10 +169,10 @@ cdef class Channel:
         if self.traffic is not None:
             self.traffic.reset_counts(self.now)
 
-    def _make_room(self, Instruction[::1] stream):
+    def _make_room(self, Instruction[::1] stream, int64_t operands):
         bursts = int(np.asarray(stream)["bursts"].sum())
         packets = int(np.count_nonzero(np.asarray(stream)["opcode"] == CONFIG)) + GROUPS
-        self.ranks.window.log_to(self.logging, bursts + 2 * stream.shape[0] + 64, bursts + self.ranks.in_flight())
+        self.ranks.window.log_to(self.logging, bursts + 2 * stream.shape[0] + 64, operands + self.ranks.in_flight())
         # a result needs a LOOKUP of its DIMM and tag; of packets sent before, all tags may still come
         results = self.dimms.dimms * TAGS * 8
         if self.logging:
@@ -385,7 +388,7 @@ cdef class Channel:
             if self.sent[at]:
                 at += 1
                 continue
-            if instruction.opcode >= LOOKUP:
+            if is_lookup(instruction.opcode):
                 r = instruction.rank
                 if self.credits[r] == 0:
                     if not self.skip_full_rank:
@@ -429,7 +432,7 @@ cdef class Channel:
         cdef int r, d, bit = 1 << instruction.tag, group = self.sending
         instruction.group = group
         self.sent[at] = 1
-        if instruction.opcode >= LOOKUP:
+        if is_lookup(instruction.opcode):
             r = instruction.rank
             d = r // self.ranks.ranks_per_dimm
             if not self.tags_sent[group, d] & bit:

@@ -106,7 +106,7 @@ cdef class DimmNmp:
                 if inputs:
                     dimm.present[start] |= 1 << tag
                     bursts += width
-                    self.counters[TREE_ADDS] += (inputs - 1) * self.ranks.rank[first].dim[start]
+                    self.counters[TREE_ADDS] += (inputs - 1) * self.ranks.form[first, start].dim
             self.counters[TREE_BURSTS] += bursts
             dimm.tree_free = clk + bursts
             dimm.ready[start] = clk + self.tree_clocks + 1
@@ -117,4 +117,4 @@ cdef class DimmNmp:
 
     cdef int width(self, int d, int group) noexcept nogil:
         """Element groups of the group's vectors."""
-        return (self.ranks.rank[d * self.ranks_per_dimm].dim[group] + 15) // 16
+        return (self.ranks.form[d * self.ranks_per_dimm, group].dim + 15) // 16

@@ -17,11 +17,11 @@ cdef struct Fill:
     uint32_t slot
 
 cdef struct Path:
-    int64_t look  # no line can be taken before
-    int64_t register_free  # from this clock on the operand register takes a line
+    int64_t look  # no operand can be taken before
+    int64_t register_free  # from this clock on the operand register takes an operand
     int64_t entered  # clock in which the last operand of the entry below entered the pipeline
-    int32_t finished  # tag group of an entry whose last line was taken and that nobody has noticed yet, or NONE
-    int32_t first_here  # chain of entries that have lines here, oldest first
+    int32_t finished  # tag group of an entry whose last operand was taken and that nobody has noticed yet, or NONE
+    int32_t first_offering  # chain of entries that offer operands, oldest first
     int32_t coming_head, coming_count
     int32_t fill_head, fill_count
 
@@ -41,4 +41,4 @@ cdef class OperandPath:
     cdef void come(self, int r, int place, int line, int64_t clk) noexcept nogil
     cdef void lay(self, int r, int place, int line, int64_t visible) noexcept nogil
     cdef void step(self, int r, int64_t clk) noexcept nogil
-    cdef void take(self, int r, int place, int line, int64_t clk) noexcept nogil
+    cdef void take(self, int r, int place, int i, int64_t clk) noexcept nogil

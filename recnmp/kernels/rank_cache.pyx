@@ -16,7 +16,7 @@ from .rank_window cimport RankWindow
 from .vocabulary cimport NEVER
 from .window_entries cimport (
     CACHE_BYPASSES, CACHE_HITS, CACHE_MISSES, CACHE_SECONDARY_HITS, LINES, MET_BYPASS, MET_HIT, MET_MISS,
-    MET_SECONDARY_HIT, NONE, SLOT_WAYS, Entry,
+    MET_SECONDARY_HIT, NONE, SLOT_WAYS, Entry, column_of,
 )
 
 cdef Port _port[1]
@@ -113,7 +113,7 @@ cdef class RankCache:
         cdef int64_t number = (entry.bank * self.rows + entry.instruction.row) * self.columns
         cdef int64_t at
         cdef int64_t* met = &self.window.entries.met[r, entry.instruction.group, 0]
-        number += entry.instruction.column + line
+        number += entry.instruction.column + column_of(entry, line)
         at = set_of(<CacheSets>self.cache[r], number)
         way = probe(<CacheSets>self.cache[r], at, number)
         entry.probed += 1

@@ -1,10 +1,11 @@
 # The rank-NMPs of one channel: FIFO, decoder, done bits (docs/microarchitecture.md, section 4).
 
-from libc.stdint cimport int16_t, int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t
 
 from .operand_path cimport OperandPath
 from .rank_cache cimport RankCache
 from .rank_window cimport RankWindow
+from .row_form cimport RowForm
 from .vocabulary cimport GROUPS, Instruction
 
 cdef struct Rank:
@@ -12,8 +13,7 @@ cdef struct Rank:
     int64_t news  # first clock of a done bit that the DIMM does not know of, NEVER if there is none
     int32_t fifo_head, fifo_count
     int32_t valid  # a bit a tag: its partial sum has an operand
-    int32_t unfinished[GROUPS]  # LOOKUPs decoded, not all lines taken
-    int16_t dim[GROUPS]  # elements of a vector, from CONFIG
+    int32_t unfinished[GROUPS]  # LOOKUPs decoded, not all operands taken
     int64_t ended[GROUPS]  # clock on which END was popped, NEVER before
     int64_t last_in[GROUPS]  # clock on which the last operand of a LOOKUP entered the pipeline
     int64_t done[GROUPS]  # first clock on which `done` is visible as set, NEVER if not known
@@ -26,6 +26,7 @@ cdef class RankNmp:
     cdef bint cached
     cdef readonly int64_t pipeline
     cdef Rank[::1] rank
+    cdef RowForm[:, ::1] form  # by rank and tag group: of the rows, from CONFIG
     cdef Instruction[:, ::1] fifo
     cdef int64_t[:, ::1] fifo_visible
 

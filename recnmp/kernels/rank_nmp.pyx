@@ -15,11 +15,13 @@ from libc.stdint cimport int64_t
 from .operand_path cimport Path
 from .rank_cache cimport RankCache
 from .rank_window cimport RankWindow, Window
-from .vocabulary cimport CONFIG, GROUPS, HOST_READ, LOOKUP, NEVER, Instruction
+from .row_form cimport RowForm, row_form
+from .vocabulary cimport CONFIG, GROUPS, HOST_READ, NEVER, Instruction, is_lookup
 from .vocabulary import instruction_dtype
-from .window_entries cimport CACHE_BYPASSES, MET_BYPASS, NONE, Entry, has_room, next_release
+from .window_entries cimport CACHE_BYPASSES, MET_BYPASS, NONE, OPERANDS, Entry, has_room, next_release
 
 cdef Rank _rank[1]
+cdef RowForm _form[1]
 
 
 @cython.final
@@ -44,6 +46,7 @@ cdef class RankNmp:
         self.tags_per_group = tags_per_group
         self.pipeline = pipeline
         self.rank = np.zeros(self.ranks, np.asarray(<Rank[:1]>_rank).dtype)
+        self.form = np.zeros((self.ranks, GROUPS), np.asarray(<RowForm[:1]>_form).dtype)
         self.fifo = np.zeros((self.ranks, fifo_depth), instruction_dtype)
         self.fifo_visible = np.zeros((self.ranks, fifo_depth), np.int64)
         for r in range(self.ranks):
@@ -55,11 +58,11 @@ cdef class RankNmp:
                 self.rank[r].last_in[g] = -NEVER
 
     def in_flight(self):
-        """Bursts of all LOOKUPs in FIFOs and windows, at most."""
-        cdef int r, bursts = 0
+        """Operands of all LOOKUPs in FIFOs and windows, at most."""
+        cdef int r, operands = 0
         for r in range(self.ranks):
-            bursts += 8 * (self.rank[r].fifo_count + self.window.entries.places[r].entries)
-        return bursts
+            operands += OPERANDS * (self.rank[r].fifo_count + self.window.entries.places[r].entries)
+        return operands
 
     def step(self, int r, int64_t clk, Instruction[::1] arriving, int clear=0):
         """One clock of rank r alone, for lockstep.
@@ -139,6 +142,7 @@ cdef class RankNmp:
         """A LOOKUP takes a place in the window: its lines are unprobed, or wanted without a way."""
         cdef int place = self.window.enter(r, instruction), line
         cdef Entry* entry = &self.window.entry[r, place]
+        self.window.entries.lay_out(r, place, &self.form[r, instruction.group])
         if self.cached and instruction.locality:
             self.cache.enter(r, place)
             return
@@ -156,7 +160,7 @@ cdef class RankNmp:
         cdef int group = head.group
         if rank.fifo_count == 0 or self.fifo_visible[r, rank.fifo_head] > clk:
             return False
-        if head.opcode >= LOOKUP:
+        if is_lookup(head.opcode):
             if not has_room(self.window.entries, r, clk):
                 return False
             self.enter(r, head, clk)
@@ -169,7 +173,7 @@ cdef class RankNmp:
         elif head.opcode == CONFIG:
             if rank.done[group] <= clk:
                 return False
-            rank.dim[group] = head.dim
+            self.form[r, group] = row_form(head.dtype, head.layout, head.dim)
             rank.valid &= ~(((1 << self.tags_per_group) - 1) << (group * self.tags_per_group))
         else:
             rank.ended[group] = clk
@@ -190,7 +194,7 @@ cdef class RankNmp:
         return NEVER  # a read or the DIMM's clearing of done will wake it
 
     cdef void settle(self, int r, int group) noexcept nogil:
-        """Set the clock of the done bit once END was popped and all lines of every LOOKUP are taken."""
+        """Set the clock of the done bit once END was popped and all operands of every LOOKUP are taken."""
         cdef Rank* rank = &self.rank[r]
         cdef int64_t summed = rank.last_in[group] + self.pipeline
         if rank.ended[group] == NEVER or rank.unfinished[group]:

@@ -18,7 +18,7 @@ from .vocabulary cimport HOST_READ, NEVER, PREDICT_ACT, PREDICT_PRE, PREDICT_RD,
 from .vocabulary import command_dtype
 from .window_entries cimport (
     ACTIVATES, NONE, PRECHARGES, PRECHARGES_ALL, READS, REFRESHES, ROW_CONFLICTS, ROW_HITS, ROW_MISSES,
-    WRONG_PREDICTIONS, Entry,
+    WRONG_PREDICTIONS, Entry, column_of,
 )
 
 cdef Bank _bank[1]
@@ -101,6 +101,8 @@ cdef class RankWindow:
         """A HOST_READ takes a free entry, and its line is wanted."""
         cdef int place = self.enter(r, instruction)
         self.entry[r, place].probed = 1
+        self.entry[r, place].parameter_line = 0
+        self.entry[r, place].parameter_lines = 0
         self.entry[r, place].slot[0] = NONE
         self.want(r, place, 1, clk)
 
@@ -388,5 +390,5 @@ cdef class RankWindow:
             logged.bankgroup = entry.instruction.bankgroup if entry != NULL else -1
             logged.bank = entry.instruction.bank if entry != NULL else -1
             logged.row = row if code == ACT or code == RD else -1
-            logged.column = entry.instruction.column + line if code == RD else -1
+            logged.column = entry.instruction.column + column_of(entry, line) if code == RD else -1
             self.n_commands += 1

@@ -15,7 +15,8 @@ cdef enum:
     CONFIG = 1
     END = 2
     HOST_READ = 3  # a line for the host (D17)
-    LOOKUP = 8  # + first element group
+    LOOKUP_LINE_8 = 4
+    LOOKUP = 8  # + first line of the run in its row, 0 to 7
 
 cdef enum:
     PREDICT_ACT = 1
@@ -43,8 +44,12 @@ cdef struct Instruction:
     int8_t byte_offset
     int8_t weighted
     int8_t channel
+    int8_t dtype  # of the row, as in CONFIG
+    int8_t layout
+    int8_t padding[6]  # a struct in a struct must end at a multiple of its widest field
 
-# One burst entering a rank's datapath.
+# One element group, or the part of one that the lines of one instruction hold, entering a rank's datapath:
+# elements first .. first + count - 1 of the vector.
 cdef struct Operand:
     int64_t clk
     int64_t lookup
@@ -52,6 +57,8 @@ cdef struct Operand:
     int32_t rank
     int16_t tag  # of its packet's poolings
     int16_t element_group
+    int16_t first
+    int16_t count
 
 # One DRAM command, columns as in the recorded traces.
 cdef struct LoggedCommand:
@@ -75,3 +82,12 @@ cdef struct ResultBurst:
 cdef struct Sent:
     int64_t clk
     int64_t position
+
+
+cdef inline bint is_lookup(int opcode) noexcept nogil:
+    return opcode >= LOOKUP_LINE_8
+
+
+cdef inline int first_line(int opcode) noexcept nogil:
+    """Line of its row that a LOOKUP begins with."""
+    return opcode - LOOKUP if opcode >= LOOKUP else 8

@@ -1,12 +1,14 @@
 # What the windows of one channel hold: the entries and their lines (docs/microarchitecture.md, section 4).
 
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
+from .row_form cimport RowForm
 from .vocabulary cimport NEVER, Instruction
 
 cdef enum:
     NONE = -1
     LINES = 8  # of an entry, at most
+    OPERANDS = 8  # of an entry, at most: the element groups of a partial sum
     SLOT_WAYS = 16  # ways of a set, at most
 
 cdef enum:  # of a rank, in the order of RANK_COUNTERS
@@ -19,22 +21,30 @@ cdef enum:  # what a line met, in the order of their counters above
     MET_HIT, MET_SECONDARY_HIT, MET_MISS, MET_BYPASS
     MET_KINDS
 
-# An instruction and the states of its lines: those from `probed` on are unprobed; of the others, those that are wanted
-# or here are told by a bit each, and the rest is coming, waiting or taken. Entries that have wanted lines are chained
-# by bank, those that have lines here by rank; free ones are in a chain too.
+# An instruction, its lines and its operands. Lines are counted in the order of the page: parameter lines first. Those
+# from `probed` on are unprobed; of the others, those that are wanted are told by a bit each, and the rest is coming,
+# waiting or here. An operand is `held` until all lines that it needs are here, then `offered`, then taken. Where each
+# line is one operand (`by_line`), an operand is offered when its line is here, and neither is told apart. Entries that
+# have wanted lines are chained by bank, those that offer operands by rank; free ones are in a chain too.
 cdef struct Entry:
     Instruction instruction
     int64_t age  # order of decoding
     int32_t next  # in its bank's chain or that of the free ones, NONE at its end
-    int32_t next_here  # in its rank's chain of entries with lines here
+    int32_t next_offering  # in its rank's chain of entries that offer operands
     int8_t bank  # bank of the rank, flat
     int8_t probed
-    int8_t taken  # number of lines
+    int8_t operands, taken  # numbers of operands
     int8_t read  # whether an RD was issued for it
     int8_t activated
     int8_t precharged
-    uint8_t wanted
-    uint8_t here
+    uint8_t wanted  # a bit a line
+    uint8_t here  # likewise
+    uint8_t held  # a bit an operand
+    uint8_t offered  # likewise
+    int8_t by_line
+    int8_t parameter_line, parameter_lines  # where they are among the lines in column order, and their number
+    int16_t first, last  # elements of the vector in these lines: the first, and the one behind
+    uint8_t needs[OPERANDS]  # a bit a line
     int32_t slot[LINES]  # the way that a wanted or coming line is to fill, set * SLOT_WAYS + way; NONE: none
 
 cdef struct Places:
@@ -52,7 +62,15 @@ cdef class WindowEntries:
     cdef int64_t[:, :, ::1] met  # by rank and tag group: lines of the group's packet, by what they met
 
     cdef int enter(self, int r, Instruction* instruction, int bank) noexcept nogil
+    cdef void lay_out(self, int r, int place, RowForm* form) noexcept nogil
     cdef void give_back(self, int r, int place, int64_t free_from) noexcept nogil
+
+
+cdef inline int column_of(Entry* entry, int line) noexcept nogil:
+    """Column of a line of an entry, after the instruction's: parameter lines come first, the others follow."""
+    if line < entry.parameter_lines:
+        return entry.parameter_line + line
+    return line - entry.parameter_lines if line - entry.parameter_lines < entry.parameter_line else line
 
 
 cdef inline bint has_room(WindowEntries window, int r, int64_t clk) noexcept nogil:

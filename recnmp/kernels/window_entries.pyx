@@ -10,7 +10,8 @@ import numpy as np
 
 from libc.stdint cimport int64_t
 
-from .vocabulary cimport GROUPS, Instruction
+from .row_form cimport ELEMENTS, LINE_BYTES, WORD_BYTES, RowForm, elements_before, is_by_line, line_of_element
+from .vocabulary cimport GROUPS, Instruction, first_line
 
 RANK_COUNTERS = (
     "activates", "precharges", "precharges_all", "reads", "refreshes",
@@ -65,8 +66,39 @@ cdef class WindowEntries:
         entry.activated = 0
         entry.precharged = 0
         entry.wanted = 0
-        entry.here = 0
+        entry.offered = 0
         return place
+
+    cdef void lay_out(self, int r, int place, RowForm* form) noexcept nogil:
+        """Find the operands of an entry whose rows have this form, and the order of its lines."""
+        cdef Entry* entry = &self.entry[r, place]
+        cdef int line = first_line(entry.instruction.opcode), bursts = entry.instruction.bursts
+        cdef int offset = entry.instruction.byte_offset
+        cdef int i, group, low, high
+        entry.parameter_line = 0
+        entry.parameter_lines = 0
+        entry.by_line = is_by_line(form, offset)
+        if entry.by_line:
+            entry.first = ELEMENTS * line
+            entry.last = min(<int>form.dim, ELEMENTS * (line + bursts))
+            entry.operands = bursts
+            return
+        entry.first = elements_before(form, LINE_BYTES * line - WORD_BYTES * offset)
+        entry.last = elements_before(form, LINE_BYTES * (line + bursts) - WORD_BYTES * offset)
+        if form.parameter_bytes:
+            low = WORD_BYTES * offset + form.parameters_at
+            entry.parameter_line = low // LINE_BYTES - line
+            entry.parameter_lines = (low + form.parameter_bytes - 1) // LINE_BYTES - low // LINE_BYTES + 1
+        group = entry.first // ELEMENTS
+        entry.operands = (entry.last - 1) // ELEMENTS - group + 1
+        for i in range(entry.operands):
+            low = max(<int>entry.first, ELEMENTS * (group + i))
+            high = min(<int>entry.last, ELEMENTS * (group + i + 1)) - 1
+            entry.needs[i] = (1 << entry.parameter_lines) - 1
+            entry.needs[i] |= 1 << place_of(entry, line_of_element(form, offset, low) - line)
+            entry.needs[i] |= 1 << place_of(entry, line_of_element(form, offset, high) - line)
+        entry.held = (1 << entry.operands) - 1
+        entry.here = 0
 
     cdef void give_back(self, int r, int place, int64_t free_from) noexcept nogil:
         """Nothing is to be done for an entry any more but wait: it is free, visible on clock free_from."""
@@ -85,3 +117,10 @@ cdef class WindowEntries:
         places.entries -= 1
         self.entry[r, place].next = places.free
         places.free = place
+
+
+cdef inline int place_of(Entry* entry, int column) noexcept nogil:
+    """Place in the order of lines of that in a column, counted from the instruction's: undoes `column_of`."""
+    if column < entry.parameter_line:
+        return column + entry.parameter_lines
+    return column - entry.parameter_line if column < entry.parameter_line + entry.parameter_lines else column
