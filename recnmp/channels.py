@@ -14,6 +14,7 @@ from .config.system import BURST_BYTES, SystemConfig
 from .kernels.channel import Channel
 from .kernels.dimm_nmp import DimmNmp
 from .kernels.dram import Device, TimingTable
+from .kernels.host_traffic import HostTraffic
 from .kernels.operand_path import OperandPath
 from .kernels.rank_cache import RankCache
 from .kernels.rank_nmp import RankNmp
@@ -26,8 +27,8 @@ _COMMANDS = ("ACT", "PRE", "PREA", "RD", "REF")
 _LOOK_S = 0.1  # between two looks at progress and Ctrl-C while several channels run
 
 
-def make_channel(config: SystemConfig) -> Channel:
-    """The kernel of one channel of a near-memory system."""
+def make_channel(config: SystemConfig, number: int = 0) -> Channel:
+    """The kernel of one channel of a near-memory system; channels differ in their host traffic alone."""
     timing, devices, units, memory = config.dram.timings(), config.dram.devices(), config.units, config.memory
     shared = units.local_bus == "per_dimm"
     table = TimingTable(rules(timing, config.dram.rule_set, "host" if shared else "rank"), _COMMANDS)
@@ -39,7 +40,8 @@ def make_channel(config: SystemConfig) -> Channel:
         timing.nCL + timing.nBL,
         units.accumulate,
         units.poolings_per_packet,
-        foreseen=not units.rank_cache_bytes and units.accumulate <= timing.nCCDS,
+        foreseen=not units.rank_cache_bytes and units.accumulate * units.nmp_clock_divider <= timing.nCCDS,
+        divider=units.nmp_clock_divider,
     )
     window = RankWindow(
         device,
@@ -63,7 +65,31 @@ def make_channel(config: SystemConfig) -> Channel:
     ranks = RankNmp(window, units.fifo, units.poolings_per_packet, pipeline, cache)
     dimms = DimmNmp(ranks, units.tag_groups, units.accumulate)
     return Channel(
-        ranks, dimms, units.instructions_per_clock, units.bus_turnaround, timing.nBL, units.skip_full_rank
+        ranks,
+        dimms,
+        units.instructions_per_clock,
+        units.bus_turnaround,
+        timing.nBL,
+        units.skip_full_rank,
+        units.command_mode == "ddr",
+        _make_traffic(config, number),
+    )
+
+
+def _make_traffic(config: SystemConfig, number: int) -> HostTraffic | None:
+    """The host's reads beside the near-memory work on a channel, if there are any (D17)."""
+    if config.traffic is None or not config.traffic.reads_per_1000_clocks:
+        return None
+    devices, memory = config.dram.devices(), config.memory
+    return HostTraffic(
+        config.traffic.reads_per_1000_clocks,
+        config.traffic.seed + number,
+        memory.dimms,
+        memory.ranks_per_dimm,
+        devices.bankgroups,
+        devices.banks,
+        devices.rows,
+        devices.bursts_per_row,
     )
 
 
@@ -78,7 +104,7 @@ class Channels:
     """
 
     def __init__(self, config: SystemConfig, workers: int | None = None) -> None:
-        self.kernels = [make_channel(config) for _ in range(config.memory.channels)]
+        self.kernels = [make_channel(config, number) for number in range(config.memory.channels)]
         self._workers = min(len(self.kernels), workers or os.cpu_count() or 1)
 
     def run(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .channel_counters import channel_counters
+from .channel_counters import channel_counters, traffic_counters
 from .channels import Channels
 from .config.system import SystemConfig
 from .host import PacketBuilder
@@ -17,6 +17,7 @@ from .packets import Packets
 from .placement import Placement
 from .progress import Meter, Progress
 from .stats import add_counters
+from .traffic import TrafficMeasures, measure
 from .values import Float32s, Values
 from .workload import Batch, Table
 
@@ -173,6 +174,14 @@ class NmpEngine:
         counted |= add_counters(map(channel_counters, self.channels.kernels), self._config.memory.ranks)
         counted["fp_adds"] += self._adds
         return counted
+
+    def host_traffic(self) -> TrafficMeasures | None:
+        """What the host's reads met since the last reset; None if there are none (the TrafficEngine of simulate)."""
+        kernels = [kernel for kernel in self.channels.kernels if kernel.traffic is not None]
+        if not kernels:
+            return None
+        latencies = [kernel.traffic.latencies() for kernel in kernels if kernel.traffic is not None]
+        return measure(list(map(traffic_counters, kernels)), latencies)
 
     def _elements(self, batch: Batch) -> int:
         """Elements of all lookups: as many additions into partial sums, the first ones to +0.0 included."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import islice
 
 import pytest
@@ -16,6 +17,7 @@ from recnmp.isa import CONFIG
 from recnmp.kernels.channel import Channel
 from recnmp.kernels.dimm_nmp import DimmNmp
 from recnmp.kernels.dram import Device, TimingTable
+from recnmp.kernels.host_traffic import TRAFFIC_COUNTERS, HostTraffic
 from recnmp.kernels.operand_path import OperandPath
 from recnmp.kernels.rank_cache import RankCache
 from recnmp.kernels.rank_nmp import RankNmp
@@ -40,6 +42,10 @@ DEFAULTS = {
     "rank_cache_ways": 4,
     "rank_cache_policy": "lru",
     "rank_cache_flush": "never",
+    "command_mode": "compressed",
+    "nmp_clock_divider": 1,
+    "reads_per_1000_clocks": 0,
+    "traffic_seed": 1,
 }
 
 # what a packet's lines met, as kernels/packet_log names it
@@ -61,7 +67,7 @@ def kernel(case: Case) -> Channel:
     """The kernel of a case, by the case's own words."""
     words, timing, devices = DEFAULTS | case.parameters, case.timing, organisation_preset(case.organisation)
     poolings = words["poolings_per_packet"]
-    shared = words["local_bus"] == "per_dimm"
+    shared, divider = words["local_bus"] == "per_dimm", words["nmp_clock_divider"]
     device = Device(
         TimingTable(rules(timing, "jedec", "host" if shared else "rank")),
         words["dimms"] * words["ranks_per_dimm"],
@@ -74,7 +80,8 @@ def kernel(case: Case) -> Channel:
         timing.nCL + timing.nBL,
         words["accumulate"],
         poolings,
-        foreseen=not words["rank_cache_bytes"] and words["accumulate"] <= timing.nCCDS,
+        foreseen=not words["rank_cache_bytes"] and words["accumulate"] * divider <= timing.nCCDS,
+        divider=divider,
     )
     window = RankWindow(
         device,
@@ -104,6 +111,24 @@ def kernel(case: Case) -> Channel:
         words["bus_turnaround"],
         4,
         words["skip_full_rank"],
+        words["command_mode"] == "ddr",
+        host_traffic(case),
+    )
+
+
+def host_traffic(case: Case) -> HostTraffic | None:
+    words, devices = DEFAULTS | case.parameters, organisation_preset(case.organisation)
+    if not words["reads_per_1000_clocks"]:
+        return None
+    return HostTraffic(
+        words["reads_per_1000_clocks"],
+        words["traffic_seed"],
+        words["dimms"],
+        words["ranks_per_dimm"],
+        devices.bankgroups,
+        devices.banks,
+        devices.rows,
+        devices.bursts_per_row,
     )
 
 
@@ -117,12 +142,14 @@ def run_kernel(case: Case, skip: bool) -> dict[str, Rows]:
         "sends": [],
         "ends": [],
         "packets": [],
+        "reads": [],
     }
     end = 0
     for batch in case.batches:
         end = channel.run(batch.stream.copy(), end + batch.gap, skip=skip, logging=True)
         commands, operands, bursts, sends = channel.take_logs()
         logs["ends"].append((end,))
+        logs["reads"] += channel.take_traffic().tolist()
         logs["packets"] += channel.take_packets().tolist()
         for name, log in (
             ("commands", commands),
@@ -135,7 +162,16 @@ def run_kernel(case: Case, skip: bool) -> dict[str, Rows]:
     logs["counters"] = [
         tuple(counts) for counts in channel.ranks.window.entries.counts()[:, columns].tolist()
     ]
+    logs["traffic"] = traffic_rows(channel)
     return logs
+
+
+def traffic_rows(channel: Channel) -> Rows:
+    """Latencies of the host's reads, how many had each, and the longest queue."""
+    if channel.traffic is None:
+        return [(0,)]
+    queue = channel.traffic.counts(channel.now)[TRAFFIC_COUNTERS.index("longest_queue")]
+    return [*map(tuple, channel.traffic.latencies().tolist()), (int(queue),)]
 
 
 def packets_of(case: Case, log: Log) -> Rows:
@@ -164,6 +200,8 @@ def run_twin(case: Case) -> dict[str, Rows]:
         "sends": log.sends,
         "ends": [(end,) for end in ends],
         "packets": packets_of(case, log),
+        "reads": machine.traffic.log,
+        "traffic": [*sorted(Counter(machine.traffic.latencies()).items()), (machine.traffic.longest_queue,)],
         "counters": [tuple(counters[name] for name in COUNTERS) for counters in log.counters],
     }
 

@@ -36,6 +36,9 @@ class Nmp(Section):
         0,
         1024,
     )
+    nmp_clock_divider: Literal[1, 2, 4] = field_of(
+        1, "the logic of rank-NMPs and DIMM-NMPs works on one clock in so many", "clocks", "design D1"
+    )
     poolings_per_packet: int = field_of(8, "whole poolings of a packet", "poolings", "[R] design D6", 1, TAGS)
     packets_in_flight: OrNone = field_of(
         None,

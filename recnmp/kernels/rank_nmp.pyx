@@ -44,7 +44,7 @@ cdef class RankNmp:
         self.ranks_per_dimm = window.ranks_per_dimm
         self.fifo_depth = fifo_depth
         self.tags_per_group = tags_per_group
-        self.pipeline = pipeline
+        self.pipeline = pipeline * window.operands.divider
         self.rank = np.zeros(self.ranks, np.asarray(<Rank[:1]>_rank).dtype)
         self.form = np.zeros((self.ranks, GROUPS), np.asarray(<RowForm[:1]>_form).dtype)
         self.fifo = np.zeros((self.ranks, fifo_depth), instruction_dtype)

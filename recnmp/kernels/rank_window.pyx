@@ -13,7 +13,7 @@ import numpy as np
 from libc.stdint cimport int64_t, uint64_t
 
 from .dram cimport ACT, CLOSED, N_COMMANDS, PRE, PREA, RD, REF, Device, earliest, issue, rank_earliest
-from .operand_path cimport OperandPath
+from .operand_path cimport OperandPath, on_clock
 from .vocabulary cimport HOST_READ, NEVER, PREDICT_ACT, PREDICT_PRE, PREDICT_RD, Instruction, LoggedCommand
 from .vocabulary import command_dtype
 from .window_entries cimport (
@@ -307,7 +307,7 @@ cdef class RankWindow:
                 self.settle(r, entry, place)
         if entry.instruction.opcode == HOST_READ:
             # past the entry in the last clock of its transfer
-            landed = clk + self.operands.data_delay
+            landed = on_clock(self.operands, clk + self.operands.data_delay - 1) + self.operands.divider
             self.traffic.land(r, entry.instruction.lookup, landed)
             self.entries.give_back(r, place, landed)
         else:
