@@ -77,9 +77,14 @@ def _tables(info: Mapping[str, Any]) -> str:
     for table in info["tables"][:_TABLES_SHOWN]:
         counts = [_number(table[key]) for key in ("rows", "dim")]
         rest = [_number(table[key]) for key in ("row_bytes", "lookups", "rows_touched")]
-        rows.append((table["name"], counts[0], counts[1], table["dtype"], rest[0], rest[1], rest[2]))
+        rows.append((table["name"], counts[0], counts[1], _stored(table), rest[0], rest[1], rest[2]))
     more = len(info["tables"]) - _TABLES_SHOWN
     return aligned(rows) + (f"\n... and {more} more (--json shows all)" if more > 0 else "")
+
+
+def _stored(table: Mapping[str, Any]) -> str:
+    """`int8 head`, or the type alone where it has one layout only."""
+    return str(table["dtype"]) if table["layout"] == "plain" else f"{table['dtype']} {table['layout']}"
 
 
 def _histogram(info: Mapping[str, Any]) -> str:

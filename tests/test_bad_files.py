@@ -108,7 +108,7 @@ def header_changed(tmp_path: Path, **fields: object) -> Path:
 
 
 def test_headers_of_another_kind(tmp_path: Path) -> None:
-    refused(header_changed(tmp_path, version=2), "format 2", "reads format 1")
+    refused(header_changed(tmp_path, version=3), "format 3", "reads formats 1 to 2")
     refused(header_changed(tmp_path, colour="red"), "damaged", "colour")
     refused(header_changed(tmp_path, order="row"), "order is 'row'")
     refused(header_changed(tmp_path, batch_sizes=[-1]), "batch size is -1")

@@ -212,7 +212,7 @@ def test_sixteen_lanes_sum_as_the_machine_does(weighted: bool) -> None:
     rows = np.zeros((16, end, len(Lane.INPUTS)), np.uint64)
     column = {name: number for number, name in enumerate(Lane.INPUTS)}
     come: set[tuple[int, int, int]] = set()
-    for clk, lookup, packet, _, tag, group in mine.tolist():
+    for clk, lookup, packet, _, tag, group, *_ in mine.tolist():
         at = rows[:, clk - 1]  # offered in the last clock of its transfer
         vector = vectors[lookup, 16 * group : 16 * group + 16]
         at[:, column["valid"]] = 1
@@ -225,7 +225,7 @@ def test_sixteen_lanes_sum_as_the_machine_does(weighted: bool) -> None:
         at[:, column["group"]] = group
         come.add((packet, tag, group))
     last = {}
-    for clk, _, packet, _, tag, group in mine.tolist():
+    for clk, _, packet, _, tag, group, *_ in mine.tolist():
         last[packet, tag, group] = clk
     reads = {}  # the clock in which each partial sum is complete
     for (packet, tag, group), clk in last.items():

@@ -34,9 +34,9 @@ class ArrayOptions:
     """What arrays do not tell; None: not said.
 
     tables: how many; None: from the batch size. rows: of each table, or one for all; empty: largest id + 1.
-    batch_size: samples a batch; None: all are one batch. dim, dtype: of all tables; None: 32, fp32. order: None:
-    table by table. repair: of ids out of range. columns: list columns of a Parquet file, each a table; empty:
-    all. What means nothing for a file is refused, not ignored.
+    batch_size: samples a batch; None: all are one batch. dim, dtype, layout: of all tables; None: 32, fp32, the
+    dtype's own. order: None: table by table. repair: of ids out of range. columns: list columns of a Parquet file,
+    each a table; empty: all. What means nothing for a file is refused, not ignored.
     """
 
     tables: int | None = None
@@ -44,6 +44,7 @@ class ArrayOptions:
     batch_size: int | None = None
     dim: int | None = None
     dtype: str | None = None
+    layout: str | None = None
     order: str | None = None
     repair: Repair | None = None
     columns: tuple[str, ...] = ()
@@ -162,7 +163,13 @@ def _tables(
     names = names or [f"table{number}" for number in range(len(rows))]
     try:
         return [
-            Table(name, size, 32 if options.dim is None else options.dim, options.dtype or "fp32")
+            Table(
+                name,
+                size,
+                32 if options.dim is None else options.dim,
+                options.dtype or "fp32",
+                options.layout or "",
+            )
             for name, size in zip(names, rows, strict=True)
         ]
     except RecnmpError as error:

@@ -51,6 +51,7 @@ class Recipe:
     active_rows: int | None = None
     dim: int = 16
     dtype: str = "fp32"
+    layout: str = ""
     pooling: tuple[int, int] = (80, 80)
     batch_size: int = 256
     batches: int = 1
@@ -136,7 +137,8 @@ def generate(recipe: Recipe) -> Workload:
     made = plan(recipe)
     origin = {"generator": asdict(recipe), "method": made.method, "active_rows": made.active_rows}
     tables = tuple(
-        Table(f"table{number}", recipe.rows, recipe.dim, recipe.dtype) for number in range(recipe.tables)
+        Table(f"table{number}", recipe.rows, recipe.dim, recipe.dtype, recipe.layout)
+        for number in range(recipe.tables)
     )
     sizes = (recipe.batch_size,) * recipe.batches
     header = Header(tables, sizes, sum(made.lookups), recipe.order, "sum", recipe.weighted, origin)

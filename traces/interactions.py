@@ -53,6 +53,7 @@ class InteractionOptions:
     batch_size: int = 256
     dim: int = 32
     dtype: str = "fp32"
+    layout: str = ""
     order: str = "table"
     seed: int | None = None
     delimiter: str | None = None
@@ -134,7 +135,7 @@ def import_interactions(path: Path, options: InteractionOptions) -> Imported:
     rows = [users.size, *(feature.rows for feature in features)]
     try:
         tables = [
-            Table(name, max(size, 1), options.dim, options.dtype)
+            Table(name, max(size, 1), options.dim, options.dtype, options.layout)
             for name, size in zip(names, rows, strict=True)
         ]
     except RecnmpError as error:

@@ -10,7 +10,7 @@ import sys
 from ..config.cache import size_bytes
 from ..errors import RecnmpError
 from .trace_import import add_import_arguments
-from .trace_words import save, shape, watching, whole
+from .trace_words import LAYOUT_HELP, save, shape, watching, whole
 
 HELP = "import, generate and describe traces of pooled lookups"
 
@@ -70,6 +70,7 @@ def _add_generate(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--dim", type=whole(1), default=16, help="elements of a row (%(default)s)")
     parser.add_argument("--dtype", default="fp32", help="fp32, fp16, int8 or int4 (%(default)s)")
+    parser.add_argument("--layout", default="", help=LAYOUT_HELP)
     parser.add_argument(
         "--pooling", type=span, default=(80, 80), metavar="N|LO:HI", help="lookups of a pooling (80)"
     )

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from ..errors import RecnmpError
-from .trace_words import save, shape, whole
+from .trace_words import LAYOUT_HELP, save, shape, whole
 
 
 def row_counts(text: str) -> tuple[int, ...]:
@@ -42,6 +42,7 @@ def add_import_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--dim", type=whole(1), help="elements of a row (32)")
     parser.add_argument("--dtype", help="fp32, fp16, int8 or int4 (fp32)")
+    parser.add_argument("--layout", help=LAYOUT_HELP)
     parser.add_argument("--order", help="poolings table by table, or sample by sample: table, sample (table)")
     parser.add_argument(
         "--table", action="append", default=[], metavar="COL", help="a further column that becomes a table"
@@ -110,6 +111,7 @@ def _import(args: argparse.Namespace) -> int:
         batch_size=args.batch_size,
         dim=args.dim,
         dtype=args.dtype,
+        layout=args.layout,
         order=args.order,
         repair=repair,
         columns=tuple(args.table),
@@ -155,6 +157,7 @@ def _import_log(path: Path, args: argparse.Namespace) -> int:
             batch_size=args.batch_size or 256,
             dim=args.dim or 32,
             dtype=args.dtype or "fp32",
+            layout=args.layout or "",
             order=args.order or "table",
             seed=args.seed,
             delimiter="\t" if args.delimiter == "\\t" else args.delimiter,

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..workload import Workload
 
 
+LAYOUT_HELP = "of int8 and int4 rows: tail (scale and bias after the elements), head, head16 (tail)"
 # of int() neither blanks nor the digits of other scripts; so many digits that it never takes long
 _WHOLE = re.compile(r"([+-]?[0-9](?:_?[0-9]){0,99})([kMG]?)")
 

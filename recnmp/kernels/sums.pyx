@@ -15,7 +15,7 @@ def accumulate(
     vectors: float32 [lookups, dim], the row of each lookup from first_lookup on; weights: float32 [lookups] likewise,
     or None for plain sums. Releases the GIL.
     """
-    cdef Py_ssize_t i, e, first, last, dim = vectors.shape[1]
+    cdef Py_ssize_t i, e, first, last
     cdef int64_t lookup, sample
     cdef bint weighted = weights is not None
     cdef float y
@@ -23,8 +23,8 @@ def accumulate(
         for i in range(operands.shape[0]):
             lookup = operands[i].lookup - first_lookup
             sample = first_sample[operands[i].packet - first_packet] + operands[i].tag
-            first = 16 * operands[i].element_group
-            last = min(first + 16, dim)
+            first = operands[i].first
+            last = first + operands[i].count
             for e in range(first, last):
                 y = vectors[lookup, e]
                 if weighted:

@@ -54,9 +54,9 @@ cdef struct Operand:
     int64_t clk
     int64_t lookup
     int64_t packet
-    int32_t rank
-    int16_t tag  # of its packet's poolings
-    int16_t element_group
+    int16_t rank
+    int8_t tag  # of its packet's poolings
+    int8_t element_group
     int16_t first
     int16_t count
 

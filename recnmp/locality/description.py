@@ -125,6 +125,7 @@ def _tables(workload: Workload, counts: RowCounts) -> list[dict[str, Any]]:
             "rows": table.rows,
             "dim": table.dim,
             "dtype": table.dtype,
+            "layout": table.layout,
             "row_bytes": table.row_bytes,
             "lookups": int(own.sum()),
             "rows_touched": len(own),

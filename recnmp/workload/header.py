@@ -13,7 +13,7 @@ from ..errors import RecnmpError
 from .numbers import as_whole, shown
 from .table import Table, check_tables
 
-VERSION = 1
+VERSION = 2  # the highest that is read; written is the lowest that can say it (`Header.version`)
 ORDERS = ("table", "sample")
 MODES = ("sum", "mean")
 LARGEST_BATCH = 2**31 - 1  # samples: Parquet holds their numbers as int32
@@ -57,15 +57,17 @@ class Header:
             raise RecnmpError(f"origin is {shown(self.origin)}, allowed is a mapping")
         object.__setattr__(self, "origin", _plain(self.origin, "origin"))
 
+    @property
+    def version(self) -> int:
+        """Of the format: 1 says no layouts of tables but the dtype's own."""
+        return 1 if all(table.default_layout for table in self.tables) else 2
+
     def to_json(self) -> str:
         """One line of JSON, keys in a fixed order."""
         return json.dumps(
             {
-                "version": VERSION,
-                "tables": [
-                    {"name": table.name, "rows": table.rows, "dim": table.dim, "dtype": table.dtype}
-                    for table in self.tables
-                ],
+                "version": self.version,
+                "tables": [_said(table) for table in self.tables],
                 "order": self.order,
                 "mode": self.mode,
                 "weighted": self.weighted,
@@ -83,9 +85,9 @@ class Header:
             version = fields.pop("version")
         except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
             raise RecnmpError(f"{source}: its description is damaged: {error}") from error
-        if version != VERSION:
+        if version not in range(1, VERSION + 1):
             raise RecnmpError(
-                f"{source}: is of trace format {version!r}, this program reads format {VERSION}"
+                f"{source}: is of trace format {version!r}, this program reads formats 1 to {VERSION}"
             )
         try:
             tables = tuple(Table(**table) for table in fields.pop("tables"))
@@ -94,6 +96,17 @@ class Header:
             raise RecnmpError(f"{source}: its description is damaged: {error}") from error
         except RecnmpError as error:
             raise RecnmpError(f"{source}: {error}") from error
+
+
+def _said(table: Table) -> dict[str, str | int]:
+    """A table for JSON; the default layout is not said, so that content hashes are those of format 1."""
+    said: dict[str, str | int] = {
+        "name": table.name,
+        "rows": table.rows,
+        "dim": table.dim,
+        "dtype": table.dtype,
+    }
+    return said if table.default_layout else said | {"layout": table.layout}
 
 
 def check_sizes(sizes: Iterable[object]) -> tuple[int, ...]:
