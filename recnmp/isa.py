@@ -88,7 +88,7 @@ class Layout:
 
 
 # Opcodes. A LOOKUP carries the first element group (16 elements) of its run in the three low bits.
-CONFIG, END, LOOKUP = 1, 2, 8
+CONFIG, END, HOST_READ, LOOKUP = 1, 2, 3, 8
 
 # Bits of ddr_cmd: the commands that the host expects the rank to need (D3).
 PREDICT_ACT, PREDICT_RD, PREDICT_PRE = 1, 2, 4
@@ -107,7 +107,7 @@ ADDRESS = Layout(
 INSTRUCTION = Layout(
     "NMP instruction",
     (
-        Field("opcode", 4, "1 CONFIG, 2 END, 8 + first element group LOOKUP"),
+        Field("opcode", 4, "1 CONFIG, 2 END, 3 HOST_READ, 8 + first element group LOOKUP"),
         Field("ddr_cmd", 3, "predicted commands: bit 0 ACT, 1 RD, 2 PRE"),
         Field("address", 32, "LOOKUP: layout `address`; CONFIG: layout `config`"),
         Field("vsize", 3, "bursts of 64 bytes, less one"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from naive_traffic import Read, Traffic
+from naive_traffic import Traffic
 from naive_window import Instruction
 
 RESULT_CLOCKS = 4  # of a burst on the channel
@@ -78,27 +78,35 @@ class Host:
 
     def send_instructions(self, t: int) -> None:
         most = 1 if self.options.command_mode == "ddr" else self.options.instructions_per_clock
-        packets_first = most == 1 and self.read_went_last
+        packets_first = self.read_went_last
         clocks: list[int] = []  # of the instructions that go in this clock
-        read = None if packets_first else self.traffic.may_go(t, self.credits)
-        if read:
-            clocks.append(self.send_read(read, t))
+        if not packets_first:
+            clocks += self.send_read(t)
         clocks += self.send_of_packets(t, most - len(clocks))
-        if packets_first and not clocks:
-            read = self.traffic.may_go(t, self.credits)
-            if read:
-                clocks.append(self.send_read(read, t))
+        if packets_first and len(clocks) < most:
+            clocks += self.send_read(t)
         if clocks:
             self.bus_end = t + max(clocks)
             self.last_user = "instructions"
 
-    def send_read(self, read: Read, t: int) -> int:
+    def send_read(self, t: int) -> list[int]:
+        """The oldest read goes, if it may; its clocks."""
+        read = self.traffic.may_go(t, self.credits)
+        if read is None or self.broadcast_wants_credits(t):
+            return []
         instruction = self.traffic.send(read, t)
         clocks = self.clocks_of(instruction)
         self.credits[read.rank] -= 1
         self.ranks[read.rank].fifo.append((t + clocks, instruction))
         self.read_went_last = True
-        return clocks
+        return [clocks]
+
+    def broadcast_wants_credits(self, t: int) -> bool:
+        """The first instruction that was not sent is END, or CONFIG and a group is free, and a rank has no credit."""
+        if not self.unsent or t < self.start or all(self.credits):
+            return False
+        kind = self.unsent[0].kind
+        return kind == "END" or (kind == "CONFIG" and any(free is not None and free <= t for free in self.group_free))
 
     def clocks_of(self, instruction: Instruction) -> int:
         """Clocks of the bus, and until it is visible in the FIFO."""

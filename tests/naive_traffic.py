@@ -39,7 +39,6 @@ class Read:
     bank: int
     row: int
     column: int
-    sent: int = NEVER
     ready: int = NEVER  # the clock from which its line is visible as ready
     crossing: int = NEVER  # the clock in which its line begins to cross
 
@@ -59,6 +58,9 @@ class Traffic:
         self.reads: list[Read] = []
         self.log: list[tuple[int, int, int]] = []  # clk, number, 0: sent, 1: begins to cross
         self.longest_queue = 0
+        self.arrived = 0  # reads that have arrived: the first so many
+        self.sent = 0  # reads that were sent: likewise, since none passes another
+        self.away: list[Read] = []  # sent, and not crossed yet
 
     def arrive(self, t: int) -> None:
         """Know all reads that arrive up to clock t, and one more."""
@@ -84,26 +86,25 @@ class Traffic:
     def dimm(self, read: Read) -> int:
         return read.rank // self.options.ranks_per_dimm
 
-    def queue(self, t: int) -> list[Read]:
-        """Reads that the host sees in clock t and has not sent before, oldest first."""
-        self.arrive(t)
-        return [read for read in self.reads if read.arrival <= t <= read.sent]
-
     def measure_queue(self, t: int) -> None:
-        self.longest_queue = max(self.longest_queue, len(self.queue(t)))
+        """The length of the host's queue, as seen at the start of clock t."""
+        self.arrive(t)
+        while self.arrived < len(self.reads) and self.reads[self.arrived].arrival <= t:
+            self.arrived += 1
+        self.longest_queue = max(self.longest_queue, self.arrived - self.sent)
+        self.away = [read for read in self.away if read.crossed > t]
 
     def may_go(self, t: int, credits: list[int]) -> Read | None:
-        """The oldest read, if its rank has a credit and its DIMM's buffer a place."""
-        queue = [read for read in self.queue(t) if read.sent == NEVER]
-        if not queue or not credits[queue[0].rank]:
+        """The oldest read, if it has arrived, its rank has a credit, and its DIMM's buffer a place."""
+        if self.sent == self.arrived:
             return None
-        taken = sum(
-            read.sent <= t < read.crossed for read in self.reads if self.dimm(read) == self.dimm(queue[0])
-        )
-        return queue[0] if taken < PLACES else None
+        oldest = self.reads[self.sent]
+        taken = sum(self.dimm(read) == self.dimm(oldest) for read in self.away if read.crossed > t)
+        return oldest if credits[oldest.rank] and taken < PLACES else None
 
     def send(self, read: Read, t: int) -> Instruction:
-        read.sent = t
+        self.sent += 1
+        self.away.append(read)
         self.log.append((t, read.number, 0))
         return Instruction(
             kind="HOST_READ",
@@ -139,7 +140,7 @@ class Traffic:
     def ready(self, t: int) -> dict[int, list[Read]]:
         """DIMM -> its lines that are visible as ready in clock t and have not gone, oldest first."""
         ready: dict[int, list[Read]] = {}
-        for read in self.reads:
+        for read in self.away:
             if read.ready <= t <= read.crossing:
                 ready.setdefault(self.dimm(read), []).append(read)
         return ready

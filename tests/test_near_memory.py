@@ -201,6 +201,12 @@ def packets_of(case: Case, log: Log) -> Rows:
     return rows
 
 
+def leading_bits(latency: int) -> int:
+    """Of a long latency 14 bits are kept."""
+    cut = max(0, latency.bit_length() - 14)
+    return latency >> cut << cut
+
+
 def run_twin(case: Case) -> dict[str, Rows]:
     machine = case.machine()
     ends = case.run(machine)
@@ -213,7 +219,10 @@ def run_twin(case: Case) -> dict[str, Rows]:
         "ends": [(end,) for end in ends],
         "packets": packets_of(case, log),
         "reads": machine.traffic.log,
-        "traffic": [*sorted(Counter(machine.traffic.latencies()).items()), (machine.traffic.longest_queue,)],
+        "traffic": [
+            *sorted(Counter(map(leading_bits, machine.traffic.latencies())).items()),
+            (machine.traffic.longest_queue,),
+        ],
         "counters": [tuple(counters[name] for name in COUNTERS) for counters in log.counters],
     }
 

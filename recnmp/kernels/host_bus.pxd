@@ -29,6 +29,7 @@ cdef class HostBus:
     cdef int last_user  # DIMM, or one of the two below
     cdef bint read_was_last  # of the instructions that went
     cdef int64_t next_clk
+    cdef int64_t taken  # by the instructions that go in this clock: clocks
     # the run
     cdef Instruction[::1] stream
     cdef uint8_t[::1] sent
@@ -45,7 +46,8 @@ cdef class HostBus:
     cdef int dimm_to_send(self, int64_t clk, int* group, int64_t* soonest) noexcept nogil
     cdef void send_results(self, int d, int group, int64_t clk) noexcept nogil
     cdef int64_t send_instructions(self, int64_t clk) noexcept nogil
-    cdef int64_t send_read(self, int64_t clk) noexcept nogil
-    cdef int64_t send_packets(self, int64_t clk, int most) noexcept nogil
+    cdef bint send_read(self, int64_t clk) noexcept nogil
+    cdef bint broadcast_waits(self, int64_t clk) noexcept nogil
+    cdef int send_packets(self, int64_t clk, int most) noexcept nogil
     cdef void open_group(self, int group, int64_t packet, int64_t clk) noexcept nogil
-    cdef int64_t send(self, int64_t at, int64_t clk) noexcept nogil
+    cdef void send(self, int64_t at, int64_t clk) noexcept nogil

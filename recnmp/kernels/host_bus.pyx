@@ -157,33 +157,52 @@ cdef class HostBus:
             # the bus is taken until all has crossed, so no CONFIG can take the group before
 
     cdef int64_t send_instructions(self, int64_t clk) noexcept nogil:
-        """A read of the host and instructions of packets, as many as go in clk; returns the clocks that they take."""
-        cdef int64_t clocks = 0
-        cdef bint alone = self.instructions_per_clock == 1
-        if self.has_traffic and not (alone and self.read_was_last):
-            clocks = self.send_read(clk)
-        if clk >= self.start_clk and not (clocks and alone):
-            clocks = max(clocks, self.send_packets(clk, self.instructions_per_clock - (clocks > 0)))
-        if self.has_traffic and clocks == 0 and alone and self.read_was_last:
-            clocks = self.send_read(clk)
-        return clocks
+        """A read of the host and instructions of packets, as many as go in clk; returns the clocks that they take.
 
-    cdef int64_t send_read(self, int64_t clk) noexcept nogil:
-        """The host's oldest read, if it may go; returns the clocks that it takes."""
+        They take turns: the read is asked first, unless the last one that went was a read.
+        """
+        cdef int count = 0
+        cdef bint read_first = self.has_traffic and not self.read_was_last
+        self.taken = 0
+        if read_first:
+            count = self.send_read(clk)
+        if clk >= self.start_clk:
+            count += self.send_packets(clk, self.instructions_per_clock - count)
+        if self.has_traffic and not read_first and count < self.instructions_per_clock:
+            self.send_read(clk)
+        return self.taken
+
+    cdef bint send_read(self, int64_t clk) noexcept nogil:
+        """The host's oldest read, if it may go."""
         cdef Instruction* read = &self.traffic.instruction
         cdef int64_t clocks = 2 if self.plain_ddr else 1
-        if self.credits[read.rank] == 0 or not self.traffic.may_go(clk):
-            return 0
+        if self.credits[read.rank] == 0 or not self.traffic.may_go(clk) or self.broadcast_waits(clk):
+            return False
         self.credits[read.rank] -= 1
         self.ranks.push(read.rank, read, clk + clocks)
         self.traffic.go(clk)
         self.read_was_last = True
-        return clocks
+        self.taken = max(self.taken, clocks)
+        return True
 
-    cdef int64_t send_packets(self, int64_t clk, int most) noexcept nogil:
-        """At most so many instructions of packets, in stream order; returns the clocks that they take."""
+    cdef bint broadcast_waits(self, int64_t clk) noexcept nogil:
+        """Whether the next instruction of the packets wants nothing but a credit of every rank, which reads would take."""
+        cdef int r, g
+        cdef bint waits = False, is_free = False
+        if self.position == self.stream.shape[0] or clk < self.start_clk:
+            return False
+        if is_lookup(self.stream[self.position].opcode):
+            return False
+        for r in range(self.ranks.ranks):
+            waits |= self.credits[r] == 0
+        for g in range(self.groups):
+            is_free |= self.packet_of[g] < 0
+        return waits and (is_free or self.stream[self.position].opcode != CONFIG)
+
+    cdef int send_packets(self, int64_t clk, int most) noexcept nogil:
+        """At most so many instructions of packets, in stream order; returns their number."""
         cdef int count = 0, r, lowest
-        cdef int64_t at = self.position, clocks = 0
+        cdef int64_t at = self.position
         cdef Instruction* instruction
         while count < most and at < self.stream.shape[0]:
             instruction = &self.stream[at]
@@ -194,28 +213,28 @@ cdef class HostBus:
                 r = instruction.rank
                 if self.credits[r] == 0:
                     if not self.skip_full_rank:
-                        return clocks
+                        return count
                     at += 1
                     continue
             elif at != self.position:
-                return clocks  # END and CONFIG wait until all before them are sent
+                return count  # END and CONFIG wait until all before them are sent
             else:
                 for r in range(self.ranks.ranks):
                     if self.credits[r] == 0:
-                        return clocks
+                        return count
                 if instruction.opcode == CONFIG:
                     lowest = 0
                     while lowest < self.groups and self.packet_of[lowest] >= 0:
                         lowest += 1
                     if lowest == self.groups:
-                        return clocks
+                        return count
                     self.open_group(lowest, instruction.packet, clk)
-            clocks = self.send(at, clk)
+            self.send(at, clk)
             count += 1
             while self.position < self.stream.shape[0] and self.sent[self.position]:
                 self.position += 1
             at = max(at + 1, self.position)
-        return clocks
+        return count
 
     cdef void open_group(self, int group, int64_t packet, int64_t clk) noexcept nogil:
         cdef int d
@@ -227,8 +246,8 @@ cdef class HostBus:
             self.tags_sent[group, d] = 0
         self.counters[PACKETS] += 1
 
-    cdef int64_t send(self, int64_t at, int64_t clk) noexcept nogil:
-        """One instruction goes to its rank, or to all; the host keeps its books. Returns the clocks that it takes."""
+    cdef void send(self, int64_t at, int64_t clk) noexcept nogil:
+        """One instruction goes to its rank, or to all; the host keeps its books."""
         cdef Instruction* instruction = &self.stream[at]
         cdef int64_t clocks = 1
         cdef int r, d, bit = 1 << instruction.tag, group = self.sending
@@ -248,6 +267,7 @@ cdef class HostBus:
             for r in range(self.ranks.ranks):
                 self.credits[r] -= 1
                 self.ranks.push(r, instruction, clk + 1)
+        self.taken = max(self.taken, clocks)
         self.read_was_last = False
         self.progress_clk = clk
         self.counters[INSTRUCTIONS] += 1
@@ -255,4 +275,3 @@ cdef class HostBus:
             self.sends[self.n_sends].clk = clk
             self.sends[self.n_sends].position = at
             self.n_sends += 1
-        return clocks
