@@ -47,7 +47,7 @@ build: $(BUILT)  ## make .venv and compile the kernels in place
 demo: build  ## from a trace to the picture: a production-like trace, then an imported log
 	@mkdir -p out/demo
 	$(BIN)/recnmp trace generate 2021-x16 --dim 64 --batches 2 --seed 1 -o out/demo/production.parquet
-	$(BIN)/recnmp simulate out/demo/production.parquet --system recnmp-base recnmp-cache --out out/demo/production
+	$(BIN)/recnmp simulate out/demo/production.parquet --system recnmp-base recnmp-cache recnmp-sched --out out/demo/production
 	@echo
 	@echo "And a log of one's own: who was shown what, when (1,500 records of the Open Bandit Dataset)."
 	$(BIN)/recnmp trace import tests/data/openbandit-excerpt.csv --time timestamp --item item_id \

@@ -32,6 +32,7 @@ def render(document: Mapping[str, Any]) -> str:
         ("instructions", "per lookup", [_instructions(run) for run in runs]),
         *_cache_rows(runs),
         *_traffic_rows(runs),
+        *_profile_rows(runs),
         *_energy_rows(runs),
         ("energy saving", "%", [_scaled(run["energy_saving"], 100, 1) for run in runs]),
         *_ceiling_rows(runs),
@@ -90,7 +91,8 @@ def _units(config: Mapping[str, Any]) -> str:
     flight = nmp["packets_in_flight"] or 16 // nmp["poolings_per_packet"]
     cache = _rank_cache(config)
     return (
-        f"{_counted(nmp['poolings_per_packet'], 'pooling')} a packet, {_counted(flight, 'packet')} in flight"
+        f"{_counted(nmp['poolings_per_packet'], 'pooling')} a packet, {_counted(flight, 'packet')} in flight, "
+        f"{_counted(nmp['threads'], 'thread')}, {nmp['packet_policy']}"
         f"{', ' + cache if cache else ''}{_slower(config)}"
     )
 
@@ -112,8 +114,19 @@ def _rank_cache(config: Mapping[str, Any]) -> str:
     emptied = "" if nmp["rank_cache_flush"] == "never" else ", emptied before each batch"
     return (
         f"RankCache of {_size(nmp['rank_cache_bytes'])} a rank, {_counted(nmp['rank_cache_ways'], 'way')}, "
-        f"{nmp['rank_cache_policy']}{emptied}"
+        f"{nmp['rank_cache_policy']}{emptied}{_hot_entries(nmp)}"
     )
+
+
+def _hot_entries(nmp: Mapping[str, Any]) -> str:
+    """Who counts hot entries, and from how many accesses on; "" if every lookup may use the RankCache."""
+    if nmp["hot_entries"] == "all":
+        return ""
+    by = "exactly" if nmp["hot_entries"] == "exact" else "by a sketch"
+    threshold = nmp["hot_threshold"]
+    if threshold == "auto":
+        threshold = "best of each table" + (" and batch" if nmp["hot_scope"] == "batch" else "")
+    return f", for hot entries (counted {by}, threshold: {threshold})"
 
 
 def _with_caches(runs: Sequence[Mapping[str, Any]], names: Sequence[str]) -> str:
@@ -184,6 +197,36 @@ def _cache_rows(runs: Sequence[Mapping[str, Any]]) -> list[Row]:
     if any(_rank_cache(run["config"]) for run in runs):
         rows.append(("RankCache hits", "%", [_scaled(run["hit_rate"], 100, 1) for run in runs]))
     return rows
+
+
+def _profile_rows(runs: Sequence[Mapping[str, Any]]) -> list[Row]:
+    """What runs with a profiler of hot entries counted, and what for."""
+    if not any(run["profile"] for run in runs):
+        return []
+    kinds: list[tuple[str, str, Callable[[Mapping[str, Any]], str]]] = [
+        ("hot thresholds", "accesses", _thresholds),
+        ("hot lookups", "%", lambda profile: _scaled(profile["hot_share"], 100, 1)),
+        ("indices read to count", "MB", lambda profile: _scaled(profile["index_bytes"], 1e-6, 2)),
+        ("counting structure", "KiB", lambda profile: _scaled(profile["counting_bytes"], 1 / 1024, 1)),
+    ]
+    if any(run["profile"] and run["profile"]["sketch_clocks"] is not None for run in runs):
+        kinds.append(("sketch at work", "tCK", _sketch_clocks))
+    return [
+        (name, unit, [say(run["profile"]) if run["profile"] else _NOTHING for run in runs])
+        for name, unit, say in kinds
+    ]
+
+
+def _thresholds(profile: Mapping[str, Any]) -> str:
+    """The thresholds of all tables, from the least to the largest."""
+    found = [t for of in profile["thresholds"].values() for t in (of if isinstance(of, list) else [of])]
+    if not found:
+        return _NOTHING
+    return str(found[0]) if min(found) == max(found) else f"{min(found)} to {max(found)}"
+
+
+def _sketch_clocks(profile: Mapping[str, Any]) -> str:
+    return _NOTHING if profile["sketch_clocks"] is None else _count(profile["sketch_clocks"])
 
 
 def _ceiling_rows(runs: Sequence[Mapping[str, Any]]) -> list[Row]:

@@ -33,12 +33,12 @@ def cached_row() -> dict[str, object]:
     """The kernel with RankCaches of 128 KiB, on the third batch of a production-like trace; two batches warm them."""
     config = load_system("recnmp-cache")
     workload = generate(Recipe("2021-x16", batches=3, dim=16, batch_size=SAMPLES))
-    builder = PacketBuilder(workload.tables, Placement(config, workload.tables), 8, locality=True)
+    builder = PacketBuilder(workload.tables, Placement(config, workload.tables), config.units, locality=True)
     batches = list(workload.batches())
     streams = [builder.build(batch, "table")[0].stream for batch in batches]
     took = []
     for _ in range(3):
-        channel = make_channel(config)
+        channel = make_channel(config, by_line=True)
         end = 0
         for stream in streams[:-1]:
             end = channel.run(stream.copy(), end)
@@ -63,10 +63,12 @@ def rows() -> list[dict[str, object]]:
         batch, tables = batch_of(dim)
         config = SystemConfig()
         placement = Placement(config, tables)
-        builder = PacketBuilder(tables, placement, 8)
+        builder = PacketBuilder(tables, placement, config.units)
         building = quickest(lambda builder=builder, batch=batch: builder.build(batch, "table"))
-        stream = PacketBuilder(tables, placement, 8).build(batch, "table")[0].stream
-        running = quickest(lambda stream=stream, config=config: make_channel(config).run(stream.copy(), 0))
+        stream = PacketBuilder(tables, placement, config.units).build(batch, "table")[0].stream
+        running = quickest(
+            lambda stream=stream, config=config: make_channel(config, by_line=True).run(stream.copy(), 0)
+        )
         name = f"near memory, {4 * dim}-byte rows, 8 ranks, uniform"
         out.append(
             {

@@ -27,8 +27,12 @@ _COMMANDS = ("ACT", "PRE", "PREA", "RD", "REF")
 _LOOK_S = 0.1  # between two looks at progress and Ctrl-C while several channels run
 
 
-def make_channel(config: SystemConfig, number: int = 0) -> Channel:
-    """The kernel of one channel of a near-memory system; channels differ in their host traffic alone."""
+def make_channel(config: SystemConfig, by_line: bool = False, number: int = 0) -> Channel:
+    """The kernel of one channel of a near-memory system.
+
+    by_line: in all tables each line is one operand (`host.is_by_line`), of which the kernel makes a shortcut.
+    number: of the channel; each has its own host traffic.
+    """
     timing, devices, units, memory = config.dram.timings(), config.dram.devices(), config.units, config.memory
     shared = units.local_bus == "per_dimm"
     table = TimingTable(rules(timing, config.dram.rule_set, "host" if shared else "rank"), _COMMANDS)
@@ -40,7 +44,9 @@ def make_channel(config: SystemConfig, number: int = 0) -> Channel:
         timing.nCL + timing.nBL,
         units.accumulate,
         units.poolings_per_packet,
-        foreseen=not units.rank_cache_bytes and units.accumulate * units.nmp_clock_divider <= timing.nCCDS,
+        foreseen=by_line
+        and not units.rank_cache_bytes
+        and units.accumulate * units.nmp_clock_divider <= timing.nCCDS,
         divider=units.nmp_clock_divider,
     )
     window = RankWindow(
@@ -100,11 +106,11 @@ class _StoppedError(Exception):
 class Channels:
     """All channels of a system; none knows of the others, so that threads change nothing but the time it takes.
 
-    workers: threads that run them, by default one a processor.
+    by_line: as `make_channel` takes it. workers: threads that run them, by default one a processor.
     """
 
-    def __init__(self, config: SystemConfig, workers: int | None = None) -> None:
-        self.kernels = [make_channel(config, number) for number in range(config.memory.channels)]
+    def __init__(self, config: SystemConfig, by_line: bool = False, workers: int | None = None) -> None:
+        self.kernels = [make_channel(config, by_line, number) for number in range(config.memory.channels)]
         self._workers = min(len(self.kernels), workers or os.cpu_count() or 1)
 
     def run(

@@ -87,8 +87,8 @@ class Layout:
         return columns
 
 
-# Opcodes. A LOOKUP carries the first element group (16 elements) of its run in the three low bits.
-CONFIG, END, HOST_READ, LOOKUP = 1, 2, 3, 8
+# Opcodes. That of a LOOKUP says which line of its row its run begins with: LOOKUP + line for 0 to 7, LOOKUP_LINE_8.
+CONFIG, END, HOST_READ, LOOKUP_LINE_8, LOOKUP = 1, 2, 3, 4, 8
 
 # Bits of ddr_cmd: the commands that the host expects the rank to need (D3).
 PREDICT_ACT, PREDICT_RD, PREDICT_PRE = 1, 2, 4
@@ -107,19 +107,28 @@ ADDRESS = Layout(
 INSTRUCTION = Layout(
     "NMP instruction",
     (
-        Field("opcode", 4, "1 CONFIG, 2 END, 3 HOST_READ, 8 + first element group LOOKUP"),
+        Field(
+            "opcode", 4, "1 CONFIG, 2 END, 3 HOST_READ, LOOKUP: 8 + first line of the run in its row, 4 for line 8"
+        ),
         Field("ddr_cmd", 3, "predicted commands: bit 0 ACT, 1 RD, 2 PRE"),
         Field("address", 32, "LOOKUP: layout `address`; CONFIG: layout `config`"),
         Field("vsize", 3, "bursts of 64 bytes, less one"),
         Field("weight", 32, "LOOKUP: weight, FP32 bits; CONFIG: elements of a vector"),
         Field("locality", 1, "1: the line may use the RankCache"),
         Field("psum_tag", 4, "partial sum that the vector is added to"),
-        Field("byte_offset", 4, "first element in its line, in 4-byte words; only sent where rows need it"),
+        Field(
+            "byte_offset",
+            4,
+            "where the row begins in its line 0, in 4-byte words; only sent where rows need it",
+        ),
     ),
 )
 
 # Element types by code (D9). int8 and int4 are unsigned: x = scale * q + bias.
 DTYPES = ("fp32", "fp16", "int8", "int4")
+
+# Row layouts by code: elements alone; then, or preceded by, scale and bias.
+LAYOUTS = ("plain", "tail", "head")
 
 # What CONFIG carries in the address field.
 CONFIG_ADDRESS = Layout(
@@ -127,7 +136,7 @@ CONFIG_ADDRESS = Layout(
     (
         Field("tag_group", 4, "group of PsumTags that the packet uses"),
         Field("dtype", 3, "element type, by its place in DTYPES"),
-        Field("layout", 3, "row layout: 0 elements alone"),
+        Field("layout", 3, "row layout, by its place in LAYOUTS"),
         Field("weighted", 1, "1: multiply by the weight"),
         Field("unused", 21, "0"),
     ),
@@ -138,3 +147,14 @@ BITS_PACKED = INSTRUCTION.width  # 83 of the 84 pins (D8)
 TAGS = 16
 MAX_BURSTS = 8  # what vsize can say
 ELEMENTS_PER_GROUP = 16
+
+
+def is_lookup(opcode: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
+    """Which opcodes are LOOKUPs."""
+    lookups: npt.NDArray[np.bool_] = (opcode >= LOOKUP) | (opcode == LOOKUP_LINE_8)
+    return lookups
+
+
+def lookup_opcode(line: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Opcodes of LOOKUPs whose runs begin with these lines of their rows, 0 to 8."""
+    return np.where(line < MAX_BURSTS, LOOKUP + line, LOOKUP_LINE_8)

@@ -11,17 +11,17 @@ import numpy.typing as npt
 from .channel_counters import channel_counters, traffic_counters
 from .channels import Channels
 from .config.system import SystemConfig
-from .host import PacketBuilder
+from .host import Locality, PacketBuilder, is_by_line
+from .hotness import HotEntries
 from .kernels.sums import accumulate
 from .packets import Packets
 from .placement import Placement
 from .progress import Meter, Progress
+from .rows import CANONICAL_NAN
 from .stats import add_counters
 from .traffic import TrafficMeasures, measure
 from .values import Float32s, Values
 from .workload import Batch, Table
-
-_CANONICAL_NAN = np.uint32(0x7FC00000).view(np.float32)
 
 # counters of stats.py that ranks keep, and their names in the kernel
 _PER_RANK = {
@@ -69,6 +69,8 @@ class NmpEngine:
 
     Channels are independent; they are joined where a batch ends, in a stream at its end.
 
+    hot_entries: what profiles batches before they run; None where nothing does.
+
     config: of kind nmp. tables, placement: what is looked up and where it lies. values: what the tables hold;
     None: timing only. skip: leave out clocks on which nothing can happen (the result is the same). logging: keep
     `logs` of the batches that ran last (`packets` are always kept); both are [channel][batch]. workers: threads that
@@ -86,15 +88,16 @@ class NmpEngine:
         logging: bool = False,
         workers: int | None = None,
     ) -> None:
-        self.channels = Channels(config, workers)
+        by_line = all(is_by_line(table, placement.stride(i)) for i, table in enumerate(tables))
+        self.channels = Channels(config, by_line, workers)
         self.packets: list[list[Packets]] = []
         self.logs: list[list[Logs]] = []
         self._config = config
         self._tables = tables
         units = config.units
-        self._builder = PacketBuilder(
-            tables, placement, units.poolings_per_packet, locality=units.rank_cache_bytes > 0
-        )
+        self.hot_entries = HotEntries(config, tables, placement) if units.hot_entries != "all" else None
+        locality: bool | Locality = self.hot_entries or units.rank_cache_bytes > 0
+        self._builder = PacketBuilder(tables, placement, units, locality)
         self._values = values
         self._skip = skip
         self._logging = logging
@@ -149,8 +152,9 @@ class NmpEngine:
         self._lookups += batch.lookups
         self._lines += sum(part.lines for part in packets)
         self._offset_lookups += sum(part.offset_lookups for part in packets)
-        self._adds += self._elements(batch)
-        self._muls += self._elements(batch) if batch.weights is not None else 0
+        elements, quantised = self._elements(batch)
+        self._adds += elements + quantised
+        self._muls += quantised + (elements if batch.weights is not None else 0)
 
     def results(self) -> list[Float32s]:
         """Sums of the batches that ran last, float32 [batch_size, dim], table by table; empty without values."""
@@ -160,6 +164,9 @@ class NmpEngine:
         """Set all counters to 0; the machine's state stays."""
         for kernel in self.channels.kernels:
             kernel.reset_counts()
+        if self.hot_entries is not None:
+            self.hot_entries.reset()
+        self._builder.order.reset_counts()
         self._poolings = self._lookups = self._lines = self._offset_lookups = self._muls = self._adds = 0
 
     def counters(self) -> dict[str, int]:
@@ -170,6 +177,7 @@ class NmpEngine:
             "lines": self._lines,
             "offset_instructions": self._offset_lookups,
             "fp_muls": self._muls,
+            "passed_over_max": self._builder.order.passed_over_max,
         }
         counted |= add_counters(map(channel_counters, self.channels.kernels), self._config.memory.ranks)
         counted["fp_adds"] += self._adds
@@ -183,10 +191,16 @@ class NmpEngine:
         latencies = [kernel.traffic.latencies() for kernel in kernels if kernel.traffic is not None]
         return measure(list(map(traffic_counters, kernels)), latencies)
 
-    def _elements(self, batch: Batch) -> int:
-        """Elements of all lookups: as many additions into partial sums, the first ones to +0.0 included."""
+    def _elements(self, batch: Batch) -> tuple[int, int]:
+        """Elements of all lookups, and of those of quantised tables.
+
+        Each is added to a partial sum, the first ones to +0.0; a quantised one is multiplied by its scale and
+        its bias is added before.
+        """
         per_table = np.diff(batch.offsets[:: batch.batch_size]) if batch.n_tables else np.zeros(0, np.int64)
-        return sum(int(n) * table.dim for n, table in zip(per_table, self._tables, strict=False))
+        counts = [int(n) * table.dim for n, table in zip(per_table, self._tables, strict=False)]
+        dequantised = sum(n for n, table in zip(counts, self._tables, strict=False) if table.quantised)
+        return sum(counts), dequantised
 
     def _pool(
         self,
@@ -250,4 +264,4 @@ def add_up(partial: Float32s, ranks_per_dimm: int) -> Float32s:
         total = dimms[0]
         for dimm in dimms[1:]:
             total = total + dimm
-    return np.where(np.isnan(total), _CANONICAL_NAN, total)
+    return np.where(np.isnan(total), CANONICAL_NAN, total)

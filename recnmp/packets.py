@@ -35,10 +35,13 @@ class Packets:
 class ChannelStream:
     """Makes one channel's streams, and keeps what the host remembers of it: packet numbers and predicted rows.
 
-    A batch is `open`, `fill` table by table, `close`. ranks: of the channel.
+    A batch is `open`, `fill` table by table, `close`. ranks: of the channel. interleaved: the LOOKUPs of a packet go in
+    turn by rank (`in_turn`), not in the order in which they come.
     """
 
-    def __init__(self, ranks: int) -> None:
+    def __init__(self, ranks: int, interleaved: bool = False) -> None:
+        self._ranks = ranks
+        self._interleaved = interleaved
         self._next_packet = 0
         self._rows: Int64s = np.full(ranks * 16, -1, np.int64)
         self._lines = self._offset_lookups = 0
@@ -47,7 +50,7 @@ class ChannelStream:
         """Begin a batch.
 
         counts: int64 [tables, packets of a table], the LOOKUPs of each packet on this channel; one that has none is
-        not sent. order: all packets, by their places in counts, as they are sent.
+        not sent. order: all packets that have any on some channel, by their places in counts, as they are sent.
         """
         counted = counts.reshape(-1)[order]
         lengths = np.where(counted > 0, counted + 2, 0)
@@ -60,11 +63,13 @@ class ChannelStream:
         self._stream = np.zeros(int(lengths.sum()), instruction_dtype)
         self._lines = self._offset_lookups = 0
 
-    def fill(self, table: int, lookups: npt.NDArray[np.void], dim: int, with_offset: bool) -> None:
+    def fill(self, table: int, lookups: npt.NDArray[np.void], with_offset: bool) -> None:
         """Put one table's LOOKUPs, with their CONFIG and END, at their places.
 
         lookups: packet after packet; field `packet` numbers those of the table. with_offset: they carry ByteOffset.
         """
+        if self._interleaved:
+            lookups = lookups[in_turn(lookups, self._ranks)]
         counts, starts, numbers = self._counts[table], self._starts[table], self._numbers[table]
         stream, used = self._stream, counts > 0
         before = np.cumsum(counts) - counts
@@ -75,7 +80,8 @@ class ChannelStream:
             stream["opcode"][at] = opcode
             stream["packet"][at] = self._next_packet + numbers[used]
             stream["lookup"][at] = -1
-            stream["dim"][at] = dim
+            for name in ("dim", "dtype", "layout"):
+                stream[name][at] = lookups[name][:1]
         self._lines += int(lookups["bursts"].sum())
         self._offset_lookups += len(lookups) if with_offset else 0
 
@@ -97,7 +103,7 @@ class ChannelStream:
 
     def _predict(self, stream: npt.NDArray[np.void]) -> None:
         """Command-presence bits from the row that was last asked for in each bank (D3)."""
-        at = np.flatnonzero(stream["opcode"] >= isa.LOOKUP)
+        at = np.flatnonzero(isa.is_lookup(stream["opcode"]))
         bank = (stream["rank"][at].astype(np.int64) * 4 + stream["bankgroup"][at]) * 4 + stream["bank"][at]
         order = np.argsort(bank, kind="stable")
         bank, row = bank[order], stream["row"][at][order].astype(np.int64)
@@ -110,3 +116,16 @@ class ChannelStream:
         bits[before != row] |= isa.PREDICT_ACT
         bits[(before != row) & (before >= 0)] |= isa.PREDICT_PRE
         stream["ddr_cmd"][at[order]] = bits
+
+
+def in_turn(lookups: npt.NDArray[np.void], ranks: int) -> Int64s:
+    """Places of LOOKUPs so that within each packet the k-th of each rank comes before the (k+1)-th of any.
+
+    Ranks ascend; those of one rank stay in their order. lookups: packet after packet.
+    """
+    packet, rank = lookups["packet"], lookups["rank"].astype(np.int64)
+    key = packet * ranks + rank
+    grouped = np.argsort(key, kind="stable")
+    turn = np.empty(len(key), np.int64)
+    turn[grouped] = np.arange(len(key)) - np.searchsorted(key[grouped], key[grouped])
+    return np.lexsort((rank, turn, packet))

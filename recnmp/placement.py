@@ -73,8 +73,8 @@ class Placement:
         tables: the tables in the workload's order; their pages follow each other in that order.
 
     Raises:
-        RecnmpError: tables do not fit (both sizes are named), a row is larger than a page, a vector would
-            straddle ranks or channels, or a row of a near-memory system straddles lines.
+        RecnmpError: tables do not fit (both sizes are named), a row is larger than a page, or a vector would
+            straddle ranks or channels.
     """
 
     def __init__(self, config: SystemConfig, tables: Sequence[PlacedTable]) -> None:
@@ -185,17 +185,12 @@ class Placement:
         return allocations
 
     def _stride_of(self, table: PlacedTable) -> int:
-        """Stride of a table's rows, after all that D7, D8 and this version refuse."""
+        """Stride of a table's rows, after all that D7 and D8 refuse."""
         unit = 4 if self.config.placement.stride == "packed" else BURST_BYTES
         stride = -(-table.row_bytes // unit) * unit
         where = f"table '{table.name}'"
         if stride > PAGE_BYTES:
             raise RecnmpError(f"{where}: a row takes {stride} bytes, more than a page of {PAGE_BYTES} (D7)")
-        if self.config.kind == "nmp" and stride % BURST_BYTES and BURST_BYTES % stride:
-            raise RecnmpError(
-                f"{where}: rows of {stride} bytes straddle 64-byte lines, not supported near memory "
-                'yet (placement.stride = "aligned" rounds rows up to 64 bytes)'
-            )
         for part, what in (("Ch", "channels"), ("Ra", "ranks")):
             run = self.map.interleave(part)
             if self._straddles(run, stride, table.row_bytes):

@@ -44,7 +44,9 @@ class Result:
         quiet_clocks: of the same system over the same batches without that traffic; None if it did not run.
         sums_sha256: hash of all batches' sums (float32, table by table), warm-up included;
             None when the run has no values.
+        profile: of hot entries (recnmp.hotness); None if the run has no profiler.
         wall_s: seconds that the simulation took; no part of equality.
+        profiling_s: seconds of that for counting, and for choosing thresholds; no part of equality.
     """
 
     config: SystemConfig
@@ -60,7 +62,9 @@ class Result:
     host_traffic: TrafficMeasures | None = None
     quiet_clocks: int | None = None
     sums_sha256: str | None = None
+    profile: Mapping[str, Any] | None = None
     wall_s: float = field(default=0.0, compare=False)
+    profiling_s: Mapping[str, float] | None = field(default=None, compare=False)
 
     @property
     def seconds(self) -> float:
@@ -133,6 +137,7 @@ class Result:
             "host_traffic": self._traffic(),
             "counters": with_totals(self.counters),
             "sums_sha256": self.sums_sha256,
+            "profile": None if self.profile is None else dict(self.profile),
         }
 
     def _traffic(self) -> dict[str, Any] | None:
@@ -183,6 +188,10 @@ class Comparison:
                 "cpus": os.cpu_count(),
                 "wall_s": round(self.wall_s, 3),
                 "wall_s_of_runs": [round(run.wall_s, 3) for run in self.runs],
+                "profiling_s_of_runs": [
+                    run.profiling_s and {what: round(s, 4) for what, s in run.profiling_s.items()}
+                    for run in self.runs
+                ],
             },
         }
 

@@ -15,8 +15,10 @@ import numpy.typing as npt
 from .baseline import HostEngine
 from .config.system import SystemConfig
 from .errors import RecnmpError
+from .hotness import HotEntries
+from .means import divide
 from .placement import Placement
-from .progress import Progress
+from .progress import Meter, Progress
 from .result import Comparison, Result, describe_trace
 from .stats import check_counters
 from .traffic import TrafficMeasures
@@ -62,6 +64,14 @@ class TrafficEngine(Protocol):
 
     def host_traffic(self) -> TrafficMeasures | None:
         """What those reads met since the last reset; None if there are none."""
+
+
+@runtime_checkable
+class ProfilingEngine(Protocol):
+    """An engine that may profile batches before they run."""
+
+    hot_entries: HotEntries | None
+    """What does; None where nothing does."""
 
 
 MakeEngine = Callable[[SystemConfig, Sequence[Table], Placement, Values | None], Engine]
@@ -214,12 +224,13 @@ class _Run:
                 f"warmup = {warmup}: at least 0, and one of the {workload.n_batches} batches must be left"
             )
         if config.kind == "nmp":
-            _check_near_memory(config, workload)
+            _check_near_memory(workload)
         self.config = config
         self._workload = workload
         self._warmup = warmup
         placement = Placement(config, workload.tables)
         self._engine = make(config, workload.tables, placement, values)
+        self._profiler = self._engine.hot_entries if isinstance(self._engine, ProfilingEngine) else None
         self._streams = config.run.mode == "stream"
         self._row_bytes = np.array([table.row_bytes for table in workload.tables], np.int64)
         self._sums = hashlib.sha256() if values is not None else None
@@ -231,6 +242,10 @@ class _Run:
     def execute(self, progress: Progress | None) -> None:
         """Run the warm-up, forget what was counted, and run the rest."""
         began = time.perf_counter()
+        if self._profiler is not None and self._profiler.looks_ahead:
+            # half of each lookup's time, as far as progress knows
+            progress = Meter(2, progress).step
+            self._profiler.choose(self._workload, progress)
         batches = self._workload.batches()
         for batch in islice(batches, self._warmup):
             self._closed(batch, progress)
@@ -261,7 +276,9 @@ class _Run:
             counters=counters,
             host_traffic=self._engine.host_traffic() if isinstance(self._engine, TrafficEngine) else None,
             sums_sha256=self._sums.hexdigest() if self._sums else None,
+            profile=self._profiler.report() if self._profiler else None,
             wall_s=self._wall_s,
+            profiling_s=self._profiler.seconds() if self._profiler else None,
         )
 
     def _start_counting(self) -> None:
@@ -273,13 +290,16 @@ class _Run:
         start = self._next
         self._end = self._engine.run_batch(batch, self._workload.order, start, progress)
         self._next = self._end + 1
-        self._hash_sums()
+        self._hash_sums([batch])
         return self._end - start
 
-    def _hash_sums(self) -> None:
+    def _hash_sums(self, batches: Sequence[Batch]) -> None:
         if self._sums is not None and isinstance(self._engine, SummingEngine):
-            for sums in self._engine.results():
-                self._sums.update(np.ascontiguousarray(sums, "<f4").tobytes())
+            results = self._engine.results()
+            if self._workload.mode != "sum":
+                results = divide(results, batches)
+            for pooled in results:
+                self._sums.update(np.ascontiguousarray(pooled, "<f4").tobytes())
 
     def _stream(self, batches: list[Batch], progress: Progress | None) -> None:
         """All batches back to back: none has a latency of its own, since all wait from the start."""
@@ -287,7 +307,7 @@ class _Run:
             self._count(batch)
         ends = self._engine.run_stream(batches, self._workload.order, self._next, progress)
         self._end = max(ends, default=self._next)
-        self._hash_sums()
+        self._hash_sums(batches)
 
     def _count(self, batch: Batch) -> None:
         self._batches += 1
@@ -297,14 +317,9 @@ class _Run:
             self._useful_bytes += int(per_table @ self._row_bytes)
 
 
-def _check_near_memory(config: SystemConfig, workload: Workload) -> None:
+def _check_near_memory(workload: Workload) -> None:
     """Raise RecnmpError for what no setting could make summable, before placement gives advice."""
     from .host import check_table
 
-    if workload.mode != "sum":
-        raise RecnmpError(
-            f"system {config.name}: poolings of mode {workload.mode} are not made near memory yet, only sums "
-            "and weighted sums"
-        )
     for table in workload.tables:
         check_table(table)

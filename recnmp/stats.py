@@ -68,6 +68,13 @@ COUNTERS = {
         Counter("ref", "commands", "both", True, "REFab commands"),
         Counter("wr", "commands", "host", True, "WR commands, a burst of 64 bytes each"),
         Counter("packets", "packets", "nmp", False, "NMP packets"),
+        Counter(
+            "passed_over_max",
+            "picks",
+            "nmp",
+            False,
+            "picks of the packet scheduler that passed over the same packet, most (of all channels, no sum)",
+        ),
         Counter("instructions", "instructions", "nmp", False, "NMP instructions of lookups"),
         Counter(
             "offset_instructions",
@@ -114,8 +121,8 @@ COUNTERS = {
         Counter(
             "hazard_clocks", "clocks", "nmp", True, "clocks in which an operand waited for the adder (D9)"
         ),
-        Counter("fp_adds", "operations", "nmp", False, "FP32 additions: partial sums and adder trees"),
-        Counter("fp_muls", "operations", "nmp", False, "FP32 multiplications by weights"),
+        Counter("fp_adds", "operations", "nmp", False, "FP32 additions: partial sums, adder trees, biases"),
+        Counter("fp_muls", "operations", "nmp", False, "FP32 multiplications by weights and scales"),
     )
 }
 

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import RecnmpError
+from .rows import decode_rows, dequantise, element_type, one_nan
 from .workload import Table
 
 Float32s = npt.NDArray[np.float32]
@@ -27,9 +28,12 @@ class Values(Protocol):
 
 
 class HashValues:
-    """Elements are multiples of 1/16 from -8 to 127/16, a function of seed, table, row and column.
+    """A function of seed, table, row and column; all values are multiples of 1/16.
 
-    Small enough for sums of up to 65,536 of them to be exact in FP32 in any order.
+    fp32, fp16: -8 to 127/16. int8 and int4: element q is 0 to 255 or 15, the row's scale c/16 with c of 1 to 4
+    or 16, its bias (r - c * 2^(bits-1)) / 16 with r of -128 to 127: so values are at most 40 and 16 by
+    magnitude, scale and bias fit every layout, and scale * q + bias is exact.
+    Sums are exact in FP32 in any order: of up to 65,536 of them, of int8 rows up to 16,384.
     """
 
     def __init__(self, tables: Sequence[Table], seed: int = 0) -> None:
@@ -38,29 +42,51 @@ class HashValues:
 
     def vectors(self, table: int, rows: Int64s) -> Float32s:
         """float32 [len(rows), dim]."""
+        shape = self._tables[table]
         key = np.asarray(rows).astype(np.uint64)[:, None]
-        column = np.arange(self._tables[table].dim, dtype=np.uint64)
-        mixed = _mix(_mix(_mix(self._seed + np.uint64(table)) ^ key) ^ column)
-        sixteenths: Float32s = (mixed >> np.uint64(56)).astype(np.float32) - np.float32(128)
-        sixteenths /= np.float32(16)
-        return sixteenths
+        of_row = _mix(_mix(self._seed + np.uint64(table)) ^ key)
+        mixed = _mix(of_row ^ np.arange(shape.dim, dtype=np.uint64))
+        if not shape.quantised:
+            sixteenths: Float32s = (mixed >> np.uint64(56)).astype(np.float32) - np.float32(128)
+            sixteenths /= np.float32(16)
+            return sixteenths
+        elements = (mixed >> np.uint64(64 - shape.element_bits)).astype(np.uint8)
+        # a column that no table has
+        bits = _mix(of_row[:, 0] ^ np.uint64(2**64 - 1))
+        c = (bits % np.uint64(4 if shape.dtype == "int8" else 16) + np.uint64(1)).astype(np.float32)
+        r = (bits >> np.uint64(56)).astype(np.float32) - np.float32(128)
+        middle = np.float32(1 << shape.element_bits - 1)
+        bias: Float32s = ((r - c * middle) / np.float32(16)).astype(np.float32)
+        return dequantise(elements, c / np.float32(16), bias)
 
 
 class FileValues:
-    """Rows from NumPy arrays, one a table: float32 [rows, dim]."""
+    """Rows from NumPy arrays, one a table: float32 or float16 [rows, dim], quantised ones as they are stored,
+    uint8 [rows, row_bytes] in the table's layout (`recnmp.rows.encode_rows` makes them).
+    """
 
-    def __init__(self, tables: Sequence[Table], arrays: Sequence[Float32s]) -> None:
+    def __init__(self, tables: Sequence[Table], arrays: Sequence[npt.NDArray[Any]]) -> None:
+        self._tables = tables
         self._arrays = arrays
         for table, array in zip(tables, arrays, strict=True):
-            if array.dtype != np.float32 or array.shape != (table.rows, table.dim):
+            kind = np.dtype(element_type(table))
+            width = table.row_bytes if table.quantised else table.dim
+            if array.dtype != kind or array.shape != (table.rows, width):
+                stored = (
+                    f": stored bytes of {table.dtype} rows, layout {table.layout}" if table.quantised else ""
+                )
                 raise RecnmpError(
                     f"values of table '{table.name}': {array.dtype} {list(array.shape)}, "
-                    f"expected float32 [{table.rows}, {table.dim}]"
+                    f"expected {kind} [{table.rows}, {width}]{stored}"
                 )
 
     def vectors(self, table: int, rows: Int64s) -> Float32s:
         """float32 [len(rows), dim], a copy."""
-        return np.asarray(self._arrays[table][rows])
+        stored = np.asarray(self._arrays[table][rows])
+        if self._tables[table].quantised:
+            return decode_rows(self._tables[table], stored)
+        with np.errstate(all="ignore"):
+            return one_nan(stored.astype(np.float32))
 
 
 def load_values(what: str, tables: Sequence[Table], seed: int = 0) -> Values | None:

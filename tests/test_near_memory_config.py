@@ -40,6 +40,11 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "nmp.nmp_clock_divider": {"nmp": {"nmp_clock_divider": 2}},
     "traffic.reads_per_1000_clocks": {"traffic": {"reads_per_1000_clocks": 40}},
     "traffic.seed": {"traffic": {"reads_per_1000_clocks": 40, "seed": 2**63 - 1}},
+    "nmp.threads": {"nmp": {"threads": 2}},
+    "nmp.packet_policy": {"nmp": {"packet_policy": "table-aware"}},
+    "nmp.packet_queue": {"nmp": {"packet_policy": "table-aware", "packet_queue": 2}},
+    "nmp.starvation_limit": {"nmp": {"packet_policy": "table-aware", "starvation_limit": 1}},
+    "nmp.instruction_order": {"nmp": {"instruction_order": "interleaved"}},
     "refresh.enabled": {"refresh": {"enabled": False}},
     "refresh.stagger": {"refresh": {"stagger": 311}},
     "memory.dimms": {"memory": {"dimms": 1}},
@@ -49,11 +54,13 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "dram.overrides": {"dram": {"overrides": {"nFAW": 60}}},
 }
 
-# some settings change nothing from the defaults, but from this: an instruction can pass only where FIFOs are full, and
-# only a cache has ways
-BASES = {"nmp.skip_full_rank": "nmp.fifo", "traffic.seed": "traffic.reads_per_1000_clocks"} | {
-    f"nmp.rank_cache_{name}": "nmp.rank_cache_bytes" for name in ("ways", "policy", "flush")
-}
+# some settings change nothing from the defaults, but from this: an instruction can pass only where FIFOs are full, only
+# a cache has ways, only reads that there are have a seed, and where nothing is passed over queue and limit are idle
+BASES = (
+    {"nmp.skip_full_rank": "nmp.fifo", "traffic.seed": "traffic.reads_per_1000_clocks"}
+    | {f"nmp.rank_cache_{name}": "nmp.rank_cache_bytes" for name in ("ways", "policy", "flush")}
+    | {f"nmp.{name}": "nmp.packet_policy" for name in ("packet_queue", "starvation_limit")}
+)
 
 
 def config(changes: dict[str, Any]) -> SystemConfig:
@@ -78,7 +85,7 @@ def run_engine(system: SystemConfig) -> dict[str, list[Any]]:
     log: dict[str, list[Any]] = {"ends": [], "commands": [], "sends": [], "streams": []}
     clock = 0
     for batch in workload.batches():
-        end = engine.run_batch(batch, "table", clock)
+        end = engine.run_batch(batch, "sample", clock)  # tables alternate: policies have a choice
         clock = end + 1
         log["ends"].append(end)
         log["commands"] += engine.logs[0][0].commands.tolist()

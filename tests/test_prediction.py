@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from machine_cases import Case, Encoder, Lookup, Packet, Run
+from machine_cases import Case, Encoder, Lookup, Packet, Run, is_lookup
 from naive_machine import Machine
 from naive_window import NEVER, Entry
 from test_near_memory import COUNTERS, run_kernel
@@ -57,7 +57,7 @@ def example() -> Case:
         Packet((pooling("hi"), pooling("j")), 32, dtype=2, layout=1),
     ]
     batch = Encoder().encode(packets)
-    local = np.flatnonzero((batch.stream["opcode"] >= 8) & (batch.stream["lookup"] != NAMES.index("c")))
+    local = np.flatnonzero(is_lookup(batch.stream) & (batch.stream["lookup"] != NAMES.index("c")))
     batch.stream["locality"][local] = 1
     words = {"dimms": 1, "ranks_per_dimm": 2, "window": 3, "rank_cache_bytes": 4096, "rank_cache_ways": 4}
     return Case(words, (batch,))

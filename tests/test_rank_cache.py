@@ -192,13 +192,11 @@ def test_every_access_is_counted_once() -> None:
         assert counted.get("reads", 0) == lines - hits
 
 
-def test_more_element_groups_than_there_are_is_refused() -> None:
+def test_lines_beyond_the_row_are_refused() -> None:
     made = case([[(replace(X, bursts=8), 1)]])
     stream = made.batches[0].stream.copy()
     stream["opcode"][1] = 9
-    with pytest.raises(
-        ValueError, match="instruction 1: 8 bursts from element group 1 on, there are 8 groups"
-    ):
+    with pytest.raises(ValueError, match="instruction 1: 8 bursts from line 1 on, but its row ends before"):
         kernel(made).run(stream, 0)
 
 

@@ -71,8 +71,8 @@ def test_settings_that_differ_are_said_with_their_systems() -> None:
     assert "8 poolings a packet, 2 packets in flight" in heading(same)[0]
     other = document(named("one"), named("two", "nmp.poolings_per_packet=1"))
     assert heading(other)[1:] == [
-        "one: 8 poolings a packet, 2 packets in flight",
-        "two: 1 pooling a packet, 16 packets in flight",
+        "one: 8 poolings a packet, 2 packets in flight, 8 threads, round-robin",
+        "two: 1 pooling a packet, 16 packets in flight, 8 threads, round-robin",
     ]
     memories = heading(document(named("one"), named("two", "memory.dimms=1")))
     assert any(line.startswith("host, one: 4x2 ") for line in memories)

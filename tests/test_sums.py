@@ -19,6 +19,11 @@ from recnmp.placement import Placement
 from recnmp.values import FileValues, HashValues, load_values
 from recnmp.workload import Table, Workload
 
+ORDERS: list[dict[str, object]] = [
+    {},
+    {"threads": 3, "packet_policy": "round-robin", "instruction_order": "interleaved"},
+    {"threads": 2, "packet_policy": "table-aware", "packet_queue": 2},
+]
 ODD = np.array([0.0, -0.0, 1e-45, -1e-40, 1e38, -1e38, np.inf, -np.inf, np.nan, 1.0, 1 + 2**-23], np.float32)
 
 
@@ -42,8 +47,16 @@ def test_hash_values_sum_exactly(workload: Workload, seed: int, order: str) -> N
 
 
 @settings(max_examples=30, deadline=None)
-@given(workloads(), st.integers(0, 10**6), st.booleans(), st.sampled_from([0, 256, 65536]))
-def test_any_values_sum_as_the_hardware_adds(workload: Workload, seed: int, odd: bool, cache: int) -> None:
+@given(
+    workloads(),
+    st.integers(0, 10**6),
+    st.booleans(),
+    st.sampled_from([0, 256, 65536]),
+    st.sampled_from(ORDERS),
+)
+def test_any_values_sum_as_the_hardware_adds(
+    workload: Workload, seed: int, odd: bool, cache: int, order: dict[str, object]
+) -> None:
     """Bit for bit against one float32 operation after another, in the order of operands that the kernel logs."""
     rng = np.random.default_rng(seed)
     arrays = []
@@ -56,7 +69,7 @@ def test_any_values_sum_as_the_hardware_adds(workload: Workload, seed: int, odd:
         )
         arrays.append(array.astype(np.float32))
     words = config("skylake").model_dump()
-    system = SystemConfig.model_validate(words | {"nmp": words["nmp"] | {"rank_cache_bytes": cache}})
+    system = SystemConfig.model_validate(words | {"nmp": words["nmp"] | order | {"rank_cache_bytes": cache}})
     engine = NmpEngine(
         system,
         workload.tables,

@@ -41,13 +41,23 @@ def test_defaults_are_the_system_of_the_paper() -> None:
 
 
 def test_presets_are_equal_in_all_that_they_share() -> None:
-    assert preset_names() == ["host", "host-llc", "recnmp-base", "recnmp-cache"]
+    assert preset_names() == ["host", "host-llc", "recnmp-base", "recnmp-cache", "recnmp-opt", "recnmp-sched"]
     assert load_system("host-llc").baseline() == load_system("host")
     assert load_system("recnmp-base").as_host() == load_system("host")
     cache = load_system("recnmp-cache")
     assert cache.as_host() == load_system("host")
     none = {**cache.units.model_dump(), "rank_cache_bytes": 0}
     assert none == load_system("recnmp-base").units.model_dump()
+    sched = load_system("recnmp-sched").model_dump()
+    assert sched["nmp"].pop("packet_policy") == "table-aware"
+    expected = {**cache.model_dump(), "name": "recnmp-sched"}
+    assert expected["nmp"].pop("packet_policy") == "round-robin"
+    assert sched == expected
+    opt = load_system("recnmp-opt").model_dump()
+    assert opt["nmp"].pop("hot_entries") == "exact"
+    sched = load_system("recnmp-sched").model_dump()
+    assert sched["nmp"].pop("hot_entries") == "all"
+    assert opt == {**sched, "name": "recnmp-opt"}
 
 
 @pytest.mark.parametrize(
@@ -81,6 +91,12 @@ def test_presets_are_equal_in_all_that_they_share() -> None:
         ("nmp.rank_cache_ways=17", "less than or equal to 16"),
         ("nmp.rank_cache_policy=mru", "'lru', 'fifo', 'random' or 'tree-plru'"),
         ("nmp.rank_cache_flush=always", "'never' or 'batch'"),
+        ("nmp.threads=0", "greater than or equal to 1"),
+        ("nmp.threads=257", "less than or equal to 256"),
+        ("nmp.packet_queue=4097", "less than or equal to 4096"),
+        ("nmp.packet_policy=table", "'fcfs', 'round-robin' or 'table-aware'"),
+        ("nmp.starvation_limit=65536", "less than or equal to 65535"),
+        ("nmp.instruction_order=rank", "'pooling' or 'interleaved'"),
     ],
 )
 def test_bad_settings_are_refused(words: str, complaint: str) -> None:

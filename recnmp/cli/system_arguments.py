@@ -84,6 +84,11 @@ def chosen_systems(
         _refuse(
             settings, "nmp.rank_cache_", "no system of this run has a RankCache (nmp.rank_cache_bytes = 0)"
         )
+    if not any(system.nmp is not None and system.nmp.packet_policy != "fcfs" for system in systems):
+        for key in ("nmp.packet_queue", "nmp.starvation_limit"):
+            _refuse(
+                settings, key, "in no system of this run a packet passes another (nmp.packet_policy = 'fcfs')"
+            )
     if not any(host.has_llc for host in (*systems, *map(baseline_of, systems))):
         _refuse(settings, "host.llc_", "no host of this run has a last-level cache (host.llc_bytes = 0)")
     return systems, baseline_of

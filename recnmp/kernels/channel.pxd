@@ -10,4 +10,4 @@ cdef class Channel(HostBus):
     cdef int64_t run_clocks(self, bint skip, bint drain, int64_t steps) noexcept nogil
     cdef bint has_room(self) noexcept nogil
     cdef bint finished(self, bint drain) noexcept nogil
-    cdef void step_clock(self, int64_t clk, bint skip) noexcept nogil
+    cdef void step_clock(self, int64_t clk, bint skip, bint drain) noexcept nogil

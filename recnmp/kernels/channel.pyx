@@ -2,7 +2,8 @@
 
 The page is docs/microarchitecture.md; the host's books and the bus are host_bus.pyx. A clock is: bus, ranks, DIMMs; each
 reads what stood at its start. `run` with skip=False steps every block on every clock; with skip=True it goes to the
-next clock on which any block says that something can happen. Both must give the same logs (tests/test_near_memory.py).
+next clock on which any block says that something can happen, and lets ranks go ahead (rank_nmp). Both must give the
+same logs (tests/test_near_memory.py).
 """
 
 cimport cython
@@ -11,7 +12,7 @@ import numpy as np
 
 from cpython.exc cimport PyErr_CheckSignals
 
-from .dimm_nmp cimport Dimm
+from .dimm_nmp cimport Dimm, next_event
 from .host_bus cimport HostBus
 from .rank_nmp cimport Rank
 from .vocabulary cimport CONFIG, GROUPS, NEVER, TAGS, Instruction
@@ -77,6 +78,7 @@ cdef class Channel(HostBus):
         self.stream = stream
         self.sent = np.zeros(stream.shape[0], np.uint8)
         self.position = 0
+        self.unsent = stream.shape[0]
         self.start_clk = start_clk
         self.last_crossed = max(self.last_crossed, start_clk)
         self.next_clk = min(self.next_clk, start_clk)
@@ -91,7 +93,7 @@ cdef class Channel(HostBus):
         cdef int64_t clk = self.now
         if self.logging and not self.has_room():
             self._grow_logs()
-        self.step_clock(clk, False)
+        self.step_clock(clk, False, True)
         self.now = clk + 1
         return clk
 
@@ -162,18 +164,12 @@ cdef class Channel(HostBus):
     cdef int64_t run_clocks(self, bint skip, bint drain, int64_t steps) noexcept nogil:
         """Run for so many stepped clocks at most, and say why it ended."""
         cdef int64_t clk
-        cdef int i
         while steps:
             clk = self.now
             if not drain and self.finished(False):
                 return OVER
             if skip:
-                clk = self.next_clk
-                for i in range(self.ranks.ranks):
-                    clk = min(clk, self.ranks.rank[i].next_clk)
-                for i in range(self.dimms.dimms):
-                    clk = min(clk, self.dimms.dimm[i].next_clk)
-                clk = max(clk, self.now)  # units with a slow clock may be behind it
+                clk = max(clk, min(self.next_clk, next_event(self.dimms)))
             if clk >= self.last_crossed and self.finished(drain):
                 self.now = max(self.now, self.last_crossed)
                 return OVER
@@ -181,23 +177,30 @@ cdef class Channel(HostBus):
                 return STUCK
             if self.logging and not self.has_room():
                 return LOG_FULL
-            self.step_clock(clk, skip)
+            self.step_clock(clk, skip, drain)
             self.now = clk + 1
             steps -= 1
         return RUNNING
 
-    cdef void step_clock(self, int64_t clk, bint skip) noexcept nogil:
+    cdef void step_clock(self, int64_t clk, bint skip, bint drain) noexcept nogil:
         """The clock's story: 1 the bus, 2 the ranks, 3 the DIMMs. Each sees what stood at the clock's start.
 
         Ranks and DIMMs work on one clock in `divider`.
         """
         cdef int d, i, r, g, turn, per_dimm = self.ranks.ranks_per_dimm
+        cdef int64_t horizon
+        cdef bint popped = False
         cdef Rank* rank
         cdef Dimm* dimm
         if not skip or self.next_clk <= clk:
             self.next_clk = self.step_bus(clk)
         if clk & (self.ranks.operands.divider - 1):
             return
+        # where ranks share a local bus, or each clock is stepped, none goes ahead; else none goes behind the run's end,
+        # which is not before the last instruction is sent
+        horizon = clk
+        if skip and not self.ranks.window.shared_bus:
+            horizon = NEVER if drain else clk + self.unsent // self.instructions_per_clock
         for d in range(self.dimms.dimms):
             dimm = &self.dimms.dimm[d]
             rank = &self.ranks.rank[d * per_dimm]
@@ -206,15 +209,15 @@ cdef class Channel(HostBus):
                 r = turn + i if turn + i < per_dimm else turn + i - per_dimm
                 if skip and rank[r].next_clk > clk:
                     continue
-                if self.ranks.step_rank(d * per_dimm + r, clk, skip):
-                    self.credits[d * per_dimm + r] += 1
-                    self.progress_clk = clk
-                    self.next_clk = min(self.next_clk, clk + 1)
+                popped |= self.ranks.run_rank(d * per_dimm + r, clk, horizon, skip)
                 dimm.next_clk = min(dimm.next_clk, rank[r].news)
                 rank[r].news = NEVER
         if self.has_traffic:
             self.next_clk = min(self.next_clk, self.traffic.news)
             self.traffic.news = NEVER
+        if popped:
+            self.progress_clk = clk
+            self.next_clk = min(self.next_clk, self.credit_comes(clk))
         for d in range(self.dimms.dimms):
             if not skip or self.dimms.dimm[d].next_clk <= clk:
                 g = self.dimms.step_dimm(d, self.packet_of, clk)

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from .rank_nmp cimport RankNmp
-from .vocabulary cimport GROUPS
+from .vocabulary cimport GROUPS, NEVER
 
 cdef struct Dimm:
     int64_t next_clk  # nothing can happen in this DIMM before
@@ -20,3 +20,14 @@ cdef class DimmNmp:
 
     cdef int step_dimm(self, int d, int64_t* packet_of, int64_t clk) noexcept nogil
     cdef int width(self, int d, int group) noexcept nogil
+
+
+cdef inline int64_t next_event(DimmNmp dimms) noexcept nogil:
+    """The next clock on which a DIMM or a rank says that something can happen."""
+    cdef int64_t clk = NEVER
+    cdef int i
+    for i in range(dimms.ranks.ranks):
+        clk = min(clk, dimms.ranks.rank[i].next_clk)
+    for i in range(dimms.dimms):
+        clk = min(clk, dimms.dimm[i].next_clk)
+    return clk

@@ -18,7 +18,6 @@ cdef class HostBus:
     cdef readonly HostTraffic traffic  # None: there is none
     cdef bint has_traffic
     # the host's books
-    cdef int32_t[::1] credits
     cdef int64_t packet_of[GROUPS]  # packet that holds the group, -1: free
     cdef int64_t offered[GROUPS]  # clock of its CONFIG
     cdef int32_t bursts_due[GROUPS]  # results to come
@@ -29,11 +28,12 @@ cdef class HostBus:
     cdef int last_user  # DIMM, or one of the two below
     cdef bint read_was_last  # of the instructions that went
     cdef int64_t next_clk
+    cdef int blocked, read_blocked  # whose credit the next instruction and the host's read wait for (credits.pxd)
     cdef int64_t taken  # by the instructions that go in this clock: clocks
     # the run
     cdef Instruction[::1] stream
     cdef uint8_t[::1] sent
-    cdef int64_t position, start_clk, last_crossed
+    cdef int64_t position, unsent, start_clk, last_crossed
     cdef int64_t progress_clk
     cdef bint logging
     cdef int64_t[::1] counters
@@ -46,6 +46,7 @@ cdef class HostBus:
     cdef int dimm_to_send(self, int64_t clk, int* group, int64_t* soonest) noexcept nogil
     cdef void send_results(self, int d, int group, int64_t clk) noexcept nogil
     cdef int64_t send_instructions(self, int64_t clk) noexcept nogil
+    cdef int64_t credit_comes(self, int64_t clk) noexcept nogil
     cdef bint send_read(self, int64_t clk) noexcept nogil
     cdef bint broadcast_waits(self, int64_t clk) noexcept nogil
     cdef int send_packets(self, int64_t clk, int most) noexcept nogil

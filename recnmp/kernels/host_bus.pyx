@@ -7,6 +7,7 @@ import numpy as np
 
 from libc.stdint cimport int64_t
 
+from .credits cimport ALL, ANY, NOBODYS, credit_from, next_credit
 from .dimm_nmp cimport DimmNmp
 from .host_traffic cimport HostTraffic
 from .packet_log cimport PacketLog
@@ -50,12 +51,12 @@ cdef class HostBus:
         self.turnaround = turnaround
         self.burst_clocks = burst_clocks
         self.skip_full_rank = skip_full_rank
-        self.credits = np.full(ranks.ranks, ranks.fifo_depth, np.int32)
         self.tags_sent = np.zeros((self.groups, dimms.dimms), np.int32)
         for g in range(GROUPS):
             self.packet_of[g] = -1
         self.bus_end = 0
         self.last_user = NOBODY
+        self.blocked = self.read_blocked = NOBODYS
         self.next_clk = traffic.next_arrival if self.has_traffic else NEVER
         self.last_crossed = 0
         self.packets = PacketLog()
@@ -97,12 +98,22 @@ cdef class HostBus:
             self.bus_end = clk + clocks
             self.last_user = HOST
             return self.bus_end
-        # a returned credit will wake it; a group or a place of a host buffer is freed by the bus itself
+        # a credit whose clock is not known yet will wake it; a group or a place of a host buffer is freed by the bus itself
+        soonest = min(soonest, self.credit_comes(clk))
         if self.start_clk > clk:
             soonest = min(soonest, self.start_clk)
         if self.has_traffic and self.traffic.next_arrival > clk:
             soonest = min(soonest, self.traffic.next_arrival)
         return soonest
+
+    cdef int64_t credit_comes(self, int64_t clk) noexcept nogil:
+        """First clock after clk on which the host has a credit that it waited for, as far as known."""
+        cdef int64_t first = NEVER
+        if self.blocked != NOBODYS:
+            first = next_credit(self.ranks, self.blocked, clk)
+        if self.read_blocked != NOBODYS:
+            first = min(first, next_credit(self.ranks, self.read_blocked, clk))
+        return first
 
     cdef int dimm_to_send(self, int64_t clk, int* group, int64_t* soonest) noexcept nogil:
         """The DIMM whose results go next and the group they belong to, -1 if none is ready in clk."""
@@ -164,6 +175,7 @@ cdef class HostBus:
         cdef int count = 0
         cdef bint read_first = self.has_traffic and not self.read_was_last
         self.taken = 0
+        self.blocked = self.read_blocked = NOBODYS
         if read_first:
             count = self.send_read(clk)
         if clk >= self.start_clk:
@@ -176,9 +188,13 @@ cdef class HostBus:
         """The host's oldest read, if it may go."""
         cdef Instruction* read = &self.traffic.instruction
         cdef int64_t clocks = 2 if self.plain_ddr else 1
-        if self.credits[read.rank] == 0 or not self.traffic.may_go(clk) or self.broadcast_waits(clk):
+        if not self.traffic.may_go(clk):
             return False
-        self.credits[read.rank] -= 1
+        if credit_from(self.ranks, read.rank) > clk:
+            self.read_blocked = read.rank
+            return False
+        if self.broadcast_waits(clk):
+            return False
         self.ranks.push(read.rank, read, clk + clocks)
         self.traffic.go(clk)
         self.read_was_last = True
@@ -194,7 +210,7 @@ cdef class HostBus:
         if is_lookup(self.stream[self.position].opcode):
             return False
         for r in range(self.ranks.ranks):
-            waits |= self.credits[r] == 0
+            waits |= credit_from(self.ranks, r) > clk
         for g in range(self.groups):
             is_free |= self.packet_of[g] < 0
         return waits and (is_free or self.stream[self.position].opcode != CONFIG)
@@ -211,16 +227,19 @@ cdef class HostBus:
                 continue
             if is_lookup(instruction.opcode):
                 r = instruction.rank
-                if self.credits[r] == 0:
+                if credit_from(self.ranks, r) > clk:
                     if not self.skip_full_rank:
+                        self.blocked = r
                         return count
+                    self.blocked = ANY
                     at += 1
                     continue
             elif at != self.position:
                 return count  # END and CONFIG wait until all before them are sent
             else:
                 for r in range(self.ranks.ranks):
-                    if self.credits[r] == 0:
+                    if credit_from(self.ranks, r) > clk:
+                        self.blocked = ALL
                         return count
                 if instruction.opcode == CONFIG:
                     lowest = 0
@@ -261,15 +280,14 @@ cdef class HostBus:
                 self.bursts_due[group] += (instruction.dim + 15) // 16
             if self.plain_ddr:  # the commands that it stands for
                 clocks = instruction.bursts + (instruction.ddr_cmd & 1) + (instruction.ddr_cmd >> 2)
-            self.credits[r] -= 1
             self.ranks.push(r, instruction, clk + clocks)
         else:
             for r in range(self.ranks.ranks):
-                self.credits[r] -= 1
                 self.ranks.push(r, instruction, clk + 1)
         self.taken = max(self.taken, clocks)
         self.read_was_last = False
         self.progress_clk = clk
+        self.unsent -= 1
         self.counters[INSTRUCTIONS] += 1
         if self.logging:
             self.sends[self.n_sends].clk = clk

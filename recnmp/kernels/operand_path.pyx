@@ -33,9 +33,9 @@ cdef class OperandPath:
     """The way of the lines and operands of `entries` into the datapaths of their ranks.
 
     data_delay: clocks from RD to the clock after its burst (CL + BL). accumulate: clocks of the adder of the partial
-    sums. tags_per_group: P of D6. foreseen: no operand of this machine can ever wait, since there is no cache, each line
-    is one operand (`is_by_line`), and bursts are at least `accumulate` clocks apart; then a line is taken, with the
-    clock in which that will be, as soon as its RD is issued. divider: the units work on one clock in so many (1, 2, 4).
+    sums. tags_per_group: P of D6. foreseen: no operand of this machine can ever wait, since there is no cache, each
+    line is one operand (`is_by_line`), and bursts are at least `accumulate` clocks apart; then a line is taken, with
+    the clock in which that will be, as soon as its RD is issued. divider: the units work on one clock in so many.
     """
 
     def __init__(self, WindowEntries entries, int64_t data_delay, int64_t accumulate, int tags_per_group,
@@ -66,11 +66,11 @@ cdef class OperandPath:
         self.n_operands = 0
 
     def take_log(self):
-        """Operands since the last call, in order of the clock in which they entered; the log is emptied."""
+        """Operands since the last call, in order of the clock in which they entered and of rank; the log is emptied."""
         operands = np.asarray(self.operands)[: self.n_operands]
         self.n_operands = 0
-        # they were logged when they were taken, and wait in their registers for different times
-        return operands[np.argsort(operands["clk"], kind="stable")]
+        # they were logged when they were taken, by ranks that go ahead of each other
+        return operands[np.lexsort((operands["rank"], operands["clk"]))]
 
     cdef void come(self, int r, int place, int line, int64_t clk) noexcept nogil:
         """The RD of a line was issued in clk."""

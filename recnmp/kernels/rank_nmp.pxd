@@ -8,10 +8,18 @@ from .rank_window cimport RankWindow
 from .row_form cimport RowForm
 from .vocabulary cimport GROUPS, Instruction
 
+# A place of a FIFO.
+cdef struct Slot:
+    Instruction instruction
+    int64_t visible  # from this clock on the rank sees it
+    int64_t popped  # clock in which it left, NEVER while it is in the FIFO
+
 cdef struct Rank:
     int64_t next_clk  # nothing can happen in this rank before
+    int64_t clock  # first clock that it was not stepped for
     int64_t news  # first clock of a done bit that the DIMM does not know of, NEVER if there is none
     int32_t fifo_head, fifo_count
+    int32_t fifo_tail  # place of the next instruction
     int32_t valid  # a bit a tag: its partial sum has an operand
     int32_t unfinished[GROUPS]  # LOOKUPs decoded, not all operands taken
     int64_t ended[GROUPS]  # clock on which END was popped, NEVER before
@@ -27,13 +35,13 @@ cdef class RankNmp:
     cdef readonly int64_t pipeline
     cdef Rank[::1] rank
     cdef RowForm[:, ::1] form  # by rank and tag group: of the rows, from CONFIG
-    cdef Instruction[:, ::1] fifo
-    cdef int64_t[:, ::1] fifo_visible
+    cdef Slot[:, ::1] fifo
 
     cdef bint push(self, int r, Instruction* instruction, int64_t visible) noexcept nogil
+    cdef bint run_rank(self, int r, int64_t clk, int64_t horizon, bint skip) noexcept nogil
     cdef bint step_rank(self, int r, int64_t clk, bint skip) noexcept nogil
     cdef void clear_done(self, int r, int group, int64_t clk) noexcept nogil
     cdef void enter(self, int r, Instruction* instruction, int64_t clk) noexcept nogil
-    cdef bint decode(self, int r, int64_t clk) noexcept nogil
-    cdef int64_t decode_next(self, int r, int64_t clk) noexcept nogil
+    cdef bint decode(self, int r, Slot* slot, int64_t clk) noexcept nogil
+    cdef int64_t decode_next(self, int r, bint popped, int64_t clk) noexcept nogil
     cdef void settle(self, int r, int group) noexcept nogil

@@ -4,6 +4,12 @@ Its window and scheduler are rank_window.pyx, its RankCache rank_cache.pyx, its 
 docs/microarchitecture.md, section 4. State is plain arrays by rank; `step_rank` does one clock of one rank and says
 in `next_clk` before which clock nothing can happen there. Skipping idle clocks uses that and nothing else, so there is
 one behaviour only.
+
+`run_rank` steps a rank ahead of the channel's clock, as long as nothing can come in between: a rank is touched from
+outside only by instructions, which go behind what its FIFO holds, and by the clearing of a `done` bit, for which only
+CONFIG waits. So while the FIFO's head is a LOOKUP, the rank may go on until that is popped. What the outside sees of
+the rank tells its clock: `popped` of a place in the FIFO, which is the host's credit, and `done`. And the batch cannot
+end before, since the sum of that LOOKUP must cross.
 """
 
 cimport cython
@@ -12,15 +18,15 @@ import numpy as np
 
 from libc.stdint cimport int64_t
 
-from .operand_path cimport Path
+from .operand_path cimport Path, on_clock
 from .rank_cache cimport RankCache
 from .rank_window cimport RankWindow, Window
 from .row_form cimport RowForm, row_form
 from .vocabulary cimport CONFIG, GROUPS, HOST_READ, NEVER, Instruction, is_lookup
-from .vocabulary import instruction_dtype
 from .window_entries cimport CACHE_BYPASSES, MET_BYPASS, NONE, OPERANDS, Entry, has_room, next_release
 
 cdef Rank _rank[1]
+cdef Slot _slot[1]
 cdef RowForm _form[1]
 
 
@@ -47,9 +53,10 @@ cdef class RankNmp:
         self.pipeline = pipeline * window.operands.divider
         self.rank = np.zeros(self.ranks, np.asarray(<Rank[:1]>_rank).dtype)
         self.form = np.zeros((self.ranks, GROUPS), np.asarray(<RowForm[:1]>_form).dtype)
-        self.fifo = np.zeros((self.ranks, fifo_depth), instruction_dtype)
-        self.fifo_visible = np.zeros((self.ranks, fifo_depth), np.int64)
+        self.fifo = np.zeros((self.ranks, fifo_depth), np.asarray(<Slot[:1]>_slot).dtype)
         for r in range(self.ranks):
+            for g in range(fifo_depth):
+                self.fifo[r, g].popped = -1
             self.rank[r].next_clk = window.window[r].look
             self.rank[r].news = NEVER
             for g in range(GROUPS):
@@ -86,24 +93,36 @@ cdef class RankNmp:
     cdef bint push(self, int r, Instruction* instruction, int64_t visible) noexcept nogil:
         """An instruction crosses the bus: it is in the FIFO, visible on that clock. False if there is no room."""
         cdef Rank* rank = &self.rank[r]
-        cdef int place
+        cdef Slot* slot = &self.fifo[r, rank.fifo_tail]
         if rank.fifo_count == self.fifo_depth:
             return False
-        place = rank.fifo_head + rank.fifo_count
-        if place >= self.fifo_depth:
-            place -= self.fifo_depth
-        self.fifo[r, place] = instruction[0]
-        self.fifo_visible[r, place] = visible
+        slot.instruction = instruction[0]
+        slot.visible = visible
+        slot.popped = NEVER
+        rank.fifo_tail = rank.fifo_tail + 1 if rank.fifo_tail + 1 < self.fifo_depth else 0
         rank.fifo_count += 1
-        rank.next_clk = min(rank.next_clk, visible)
+        rank.next_clk = min(rank.next_clk, on_clock(self.operands, max(rank.clock, visible)))
         return True
 
     cdef void clear_done(self, int r, int group, int64_t clk) noexcept nogil:
         cdef Rank* rank = &self.rank[r]
         rank.done[group] = NEVER
         rank.ended[group] = NEVER
-        if clk + 1 < rank.next_clk:  # a CONFIG may wait for it
-            rank.next_clk = clk + 1
+        # a CONFIG may wait for it
+        rank.next_clk = min(rank.next_clk, on_clock(self.operands, max(rank.clock, clk + 1)))
+
+    cdef bint run_rank(self, int r, int64_t clk, int64_t horizon, bint skip) noexcept nogil:
+        """Step a rank in clk, and on all its clocks up to `horizon` that nobody else can bear on; True if an
+        instruction left the FIFO."""
+        cdef Rank* rank = &self.rank[r]
+        cdef bint popped = False
+        while True:
+            popped |= self.step_rank(r, clk, skip)
+            clk = rank.next_clk
+            if clk > horizon or rank.fifo_count == 0 or not is_lookup(self.fifo[r, rank.fifo_head].instruction.opcode):
+                return popped
+            if self.window.logging and not self.window.has_room():
+                return popped
 
     cdef bint step_rank(self, int r, int64_t clk, bint skip) noexcept nogil:
         """One clock; True if an instruction left the FIFO.
@@ -113,7 +132,8 @@ cdef class RankNmp:
         cdef Rank* rank = &self.rank[r]
         cdef Window* window = &self.window.window[r]
         cdef Path* path = &self.operands.path[r]
-        cdef bint popped
+        cdef Slot* slot = &self.fifo[r, rank.fifo_head]
+        cdef bint popped = False
         cdef int64_t soonest
         if not skip or window.look <= clk:
             window.look = self.window.schedule(r, clk)
@@ -126,16 +146,14 @@ cdef class RankNmp:
             rank.unfinished[path.finished] -= 1
             self.settle(r, path.finished)
             path.finished = NONE
-        popped = self.decode(r, clk)
-        if popped:
-            soonest = clk + 1 if rank.fifo_count else NEVER
-        else:
-            soonest = self.decode_next(r, clk)
-        soonest = min(soonest, min(window.look, path.look))
+        if rank.fifo_count and slot.visible <= clk:
+            popped = self.decode(r, slot, clk)
+        soonest = min(self.decode_next(r, popped, clk), min(window.look, path.look))
         if self.cached:
             self.cache.port[r].look = self.cache.next_clk(r, clk)
             soonest = min(soonest, self.cache.port[r].look)
-        rank.next_clk = soonest
+        rank.next_clk = on_clock(self.operands, soonest)
+        rank.clock = clk + 1
         return popped
 
     cdef void enter(self, int r, Instruction* instruction, int64_t clk) noexcept nogil:
@@ -153,13 +171,11 @@ cdef class RankNmp:
         self.window.entries.met[r, instruction.group, MET_BYPASS] += instruction.bursts
         self.window.want(r, place, (1 << instruction.bursts) - 1, clk)
 
-    cdef bint decode(self, int r, int64_t clk) noexcept nogil:
-        """Pop the FIFO's head if it may go in this clock."""
+    cdef bint decode(self, int r, Slot* slot, int64_t clk) noexcept nogil:
+        """Pop the FIFO's head, visible in clk, if it may go in this clock."""
         cdef Rank* rank = &self.rank[r]
-        cdef Instruction* head = &self.fifo[r, rank.fifo_head]
+        cdef Instruction* head = &slot.instruction
         cdef int group = head.group
-        if rank.fifo_count == 0 or self.fifo_visible[r, rank.fifo_head] > clk:
-            return False
         if is_lookup(head.opcode):
             if not has_room(self.window.entries, r, clk):
                 return False
@@ -178,20 +194,24 @@ cdef class RankNmp:
         else:
             rank.ended[group] = clk
             self.settle(r, group)
+        slot.popped = clk
         rank.fifo_head = rank.fifo_head + 1 if rank.fifo_head + 1 < self.fifo_depth else 0
         rank.fifo_count -= 1
         return True
 
-    cdef int64_t decode_next(self, int r, int64_t clk) noexcept nogil:
-        """Nothing was popped in clk: the next clock on which something could be, as far as this rank knows."""
+    cdef int64_t decode_next(self, int r, bint popped, int64_t clk) noexcept nogil:
+        """The next clock on which something could be popped, as far as this rank knows; popped: one was in clk."""
         cdef Rank* rank = &self.rank[r]
+        cdef Slot* slot = &self.fifo[r, rank.fifo_head]
         if rank.fifo_count == 0:
             return NEVER
-        if self.fifo_visible[r, rank.fifo_head] > clk:
-            return self.fifo_visible[r, rank.fifo_head]
-        if self.fifo[r, rank.fifo_head].opcode >= HOST_READ:
-            return next_release(self.window.entries, r)
-        return NEVER  # a read or the DIMM's clearing of done will wake it
+        if slot.instruction.opcode >= HOST_READ and not has_room(self.window.entries, r, clk + 1):
+            return next_release(self.window.entries, r)  # NEVER: a read will wake it
+        if slot.visible > clk:
+            return slot.visible
+        if popped or slot.instruction.opcode >= HOST_READ:
+            return clk + 1
+        return NEVER  # a CONFIG that was not popped: the DIMM's clearing of done will wake it
 
     cdef void settle(self, int r, int group) noexcept nogil:
         """Set the clock of the done bit once END was popped and all operands of every LOOKUP are taken."""

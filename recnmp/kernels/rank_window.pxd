@@ -2,8 +2,9 @@
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-from .dram cimport Device
+from .dram cimport N_COMMANDS, Device
 from .host_traffic cimport HostTraffic
+from .local_bus cimport Gaps
 from .operand_path cimport OperandPath
 from .vocabulary cimport Instruction, LoggedCommand
 from .window_entries cimport Entry, WindowEntries
@@ -37,6 +38,7 @@ cdef class RankWindow:
     cdef int banks  # of a rank
     cdef int64_t* by_bank  # the device's clocks, kept alive by it
     cdef int64_t* by_group
+    cdef Gaps gaps[N_COMMANDS]
     cdef Window[::1] window
     cdef Bank[:, ::1] bank
     cdef Entry[:, ::1] entry

@@ -13,6 +13,7 @@ import numpy as np
 from libc.stdint cimport int64_t, uint64_t
 
 from .dram cimport ACT, CLOSED, N_COMMANDS, PRE, PREA, RD, REF, Device, earliest, issue, rank_earliest
+from .local_bus cimport find_gaps, issue_alone
 from .operand_path cimport OperandPath, on_clock
 from .vocabulary cimport HOST_READ, NEVER, PREDICT_ACT, PREDICT_PRE, PREDICT_RD, Instruction, LoggedCommand
 from .vocabulary import command_dtype
@@ -60,6 +61,7 @@ cdef class RankWindow:
         self.shared_bus = shared_bus
         self.by_bank = &device.by_bank[0]
         self.by_group = &device.by_group[0]
+        find_gaps(device, self.gaps)
         self.window = np.zeros(self.ranks, np.asarray(<Window[:1]>_window).dtype)
         self.bank = np.full((self.ranks, self.banks), NONE, np.asarray(<Bank[:1]>_bank).dtype)
         self.bus_taken = np.full(self.ranks // ranks_per_dimm, -1, np.int64)
@@ -88,10 +90,11 @@ cdef class RankWindow:
         return self.n_commands + self.ranks <= self.commands.shape[0]
 
     def take_logs(self):
-        """Commands and operands since the last call, in order of clock; the logs are emptied."""
-        commands = np.asarray(self.commands)[: self.n_commands].copy()
+        """Commands and operands since the last call, in order of clock and rank; the logs are emptied."""
+        commands = np.asarray(self.commands)[: self.n_commands]
         self.n_commands = 0
-        return commands, self.operands.take_log()
+        # ranks go ahead of each other
+        return commands[np.lexsort((commands["rank"], commands["clk"]))], self.operands.take_log()
 
     cdef int enter(self, int r, Instruction* instruction) noexcept nogil:
         """A LOOKUP takes a free entry; what its lines are, the caller says next."""
@@ -110,15 +113,13 @@ cdef class RankWindow:
         """Lines of an entry (a bit each) become wanted: the scheduler sees them from the next clock on."""
         cdef Window* window = &self.window[r]
         cdef Entry* entry = &self.entry[r, place]
-        cdef int64_t soon
         entry.wanted |= lines
         if entry.wanted != lines:
             return
         self.join_chain(r, place)
         if self.bank[r, entry.bank].owner == place:
             window.owned |= <uint64_t>1 << entry.bank
-        soon = min(window.read_look, min(window.activate_look, window.precharge_look))
-        window.look = min(window.look, max(soon, clk + 1))
+        window.look = min(window.look, max(self.soonest(r), clk + 1))
 
     cdef void settle(self, int r, Entry* entry, int place) noexcept nogil:
         """No line of an entry is unprobed or wanted any more: class it by what was issued for it, if there was an RD,
@@ -144,22 +145,29 @@ cdef class RankWindow:
         """Find what bank b needs next, and for which entry."""
         cdef Window* window = &self.window[r]
         cdef Bank* bank = &self.bank[r, b]
+        cdef Entry* entry = &self.entry[r, 0]
         cdef int open_row = self.device.open_row[r * self.banks + b]
         cdef int place = bank.first
         cdef uint64_t bit = <uint64_t>1 << b
         window.reads &= ~bit
         window.activates &= ~bit
         window.precharges &= ~bit
+        if window.reads == 0:
+            window.read_look = NEVER
+        if window.activates == 0:
+            window.activate_look = NEVER
+        if window.precharges == 0:
+            window.precharge_look = NEVER
         bank.candidate = place
         if place == NONE:
             return
-        bank.age = self.entry[r, place].age
+        bank.age = entry[place].age
         if open_row == CLOSED:
             window.activates |= bit
             window.activate_look = min(window.activate_look, self.legal(r, b, ACT))
             return
-        while place != NONE and self.entry[r, place].instruction.row != open_row:
-            place = self.entry[r, place].next
+        while place != NONE and entry[place].instruction.row != open_row:
+            place = entry[place].next
         if place == NONE:
             window.precharges |= bit
             window.precharge_look = min(window.precharge_look, self.legal(r, b, PRE))
@@ -167,7 +175,7 @@ cdef class RankWindow:
             window.reads |= bit
             window.read_look = min(window.read_look, self.legal(r, b, RD))
             bank.candidate = place
-            bank.age = self.entry[r, place].age
+            bank.age = entry[place].age
 
     cdef int64_t schedule(self, int r, int64_t clk) noexcept nogil:
         """Issue at most one DDR command; returns the next clock on which one could be issued."""
@@ -198,39 +206,36 @@ cdef class RankWindow:
         """The bank whose candidate goes in clk, or NONE and the soonest clock on which one could. Issues nothing."""
         cdef Window* window = &self.window[r]
         cdef int b = NONE, other = NONE
-        if window.read_look <= clk:
+        if max(window.read_look, rank_earliest(self.device, RD, r)) <= clk:
             b = self.oldest(r, window.reads, RD, clk, &window.read_look)
             if b != NONE:
                 return b
-        if window.activate_look <= clk:
+        if max(window.activate_look, rank_earliest(self.device, ACT, r)) <= clk:
             b = self.oldest(r, window.activates, ACT, clk, &window.activate_look)
-        if window.precharge_look <= clk:
+        if max(window.precharge_look, rank_earliest(self.device, PRE, r)) <= clk:
             other = self.oldest(r, window.precharges, PRE, clk, &window.precharge_look)
         if b == NONE or (other != NONE and self.bank[r, other].age < self.bank[r, b].age):
             b = other
-        soonest[0] = min(window.refresh_due, min(window.read_look, min(window.activate_look, window.precharge_look)))
+        if b == NONE:
+            soonest[0] = self.soonest(r)
         return b
 
     cdef int oldest(self, int r, uint64_t banks, int command, int64_t clk, int64_t* look) noexcept nogil:
-        """Of these banks, which all need `command`, the one with the oldest candidate that may go in clk, if any may.
+        """Of these banks, which all need `command`, the one with the oldest candidate that may go in clk, if any may;
+        the rank's own rules let one go.
 
         look: no candidate may go before; kept here, and lowered where a candidate joins. Rules only put clocks off, so
         it stays true whatever is issued meanwhile.
         """
         cdef int64_t first, soonest = NEVER, age = NEVER
-        cdef int64_t* by_bank
-        cdef Bank* bank
+        cdef const Bank* bank = &self.bank[r, 0]
+        cdef const int64_t* by_bank = self.by_bank + r * self.banks * N_COMMANDS + command
+        cdef const int64_t* by_group = self.by_group + command
         cdef int b, best = NONE
-        first = rank_earliest(self.device, command, r)
-        if first > clk:  # no bank may go before: no need to look at each
-            look[0] = first if banks else NEVER
-            return NONE
-        bank = &self.bank[r, 0]
-        by_bank = self.by_bank + r * self.banks * N_COMMANDS + command
         while banks:
             b = lowest_bit(banks)
             banks &= banks - 1
-            first = max(by_bank[b * N_COMMANDS], self.by_group[bank[b].group * N_COMMANDS + command])
+            first = max(by_bank[b * N_COMMANDS], by_group[bank[b].group * N_COMMANDS])
             if first > clk:
                 soonest = min(soonest, first)
             elif bank[b].age < age:
@@ -368,7 +373,10 @@ cdef class RankWindow:
         cdef LoggedCommand* logged
         cdef int row = entry.instruction.row if entry != NULL else -1
         cdef int b = entry.bank if entry != NULL else 0
-        issue(self.device, code, r, self.bank[r, b].group, r * self.banks + b, row, clk)
+        if self.shared_bus or code == PREA or code == REF:
+            issue(self.device, code, r, self.bank[r, b].group, r * self.banks + b, row, clk)
+        else:
+            issue_alone(self.device, self.gaps, code, r, self.bank[r, b].group, r * self.banks + b, row, clk)
         if code == ACT:
             self.counters[r, ACTIVATES] += 1
         elif code == PRE:

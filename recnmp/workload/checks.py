@@ -111,7 +111,7 @@ def check_piece(
             if fixed is None
             else Piece(piece.batch, piece.batch_size, piece.first_bag, piece.lengths, indices, piece.weights)
         )
-    if mode == "mean":
+    if mode != "sum":
         raise RecnmpError(
             f"{source}: batch {piece.batch}: pruned rows (-1) in a mean: they would change its divisor"
         )

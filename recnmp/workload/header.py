@@ -15,7 +15,7 @@ from .table import Table, check_tables
 
 VERSION = 2  # the highest that is read; written is the lowest that can say it (`Header.version`)
 ORDERS = ("table", "sample")
-MODES = ("sum", "mean")
+MODES = ("sum", "mean", "weighted-mean")
 LARGEST_BATCH = 2**31 - 1  # samples: Parquet holds their numbers as int32
 
 
@@ -24,10 +24,12 @@ class Header:
     """tables: T of them. batch_sizes: samples of each batch. lookups: of all batches.
 
     order: in which poolings are executed, "table" (table by table) or "sample" (sample by sample).
-    mode: "sum" or "mean" (no weights). weighted: there is a weight for each lookup.
+    mode: "sum" (weighted where there are weights), "mean" (no weights), or "weighted-mean": the weighted sum
+    divided by the number of lookups, not by the weights (FBGEMM). weighted: there is a weight for each lookup.
     origin: how the trace was made (generator, parameters, file), what JSON can hold; not part of its content.
     NumPy's numbers and arrays in it become plain ones.
-    Raises RecnmpError on unknown words, sizes out of range, other types, and weights with mean.
+    Raises RecnmpError on unknown words, sizes out of range, other types, weights with mean, none with
+    weighted-mean.
     """
 
     tables: tuple[Table, ...]
@@ -47,10 +49,7 @@ class Header:
         object.__setattr__(self, "lookups", lookups)
         if self.order not in ORDERS:
             raise RecnmpError(f"order is {self.order!r}, allowed: {', '.join(ORDERS)}")
-        if self.mode not in MODES:
-            raise RecnmpError(f"mode is {self.mode!r}, allowed: {', '.join(MODES)}")
-        if self.mode == "mean" and self.weighted:
-            raise RecnmpError("weights with mode mean: a mean takes no weights")
+        check_mode(self.mode, self.weighted)
         if not isinstance(self.weighted, bool):
             raise RecnmpError(f"weighted is {shown(self.weighted)}, allowed: True, False")
         if not isinstance(self.origin, Mapping):
@@ -59,8 +58,9 @@ class Header:
 
     @property
     def version(self) -> int:
-        """Of the format: 1 says no layouts of tables but the dtype's own."""
-        return 1 if all(table.default_layout for table in self.tables) else 2
+        """Of the format: 1 says no layouts of tables but the dtype's own, and no weighted means."""
+        plain = self.mode != "weighted-mean" and all(table.default_layout for table in self.tables)
+        return 1 if plain else 2
 
     def to_json(self) -> str:
         """One line of JSON, keys in a fixed order."""
@@ -96,6 +96,16 @@ class Header:
             raise RecnmpError(f"{source}: its description is damaged: {error}") from error
         except RecnmpError as error:
             raise RecnmpError(f"{source}: {error}") from error
+
+
+def check_mode(mode: object, weighted: bool) -> None:
+    """Raise RecnmpError on an unknown mode, and on weights that it does not take or lacks."""
+    if mode not in MODES:
+        raise RecnmpError(f"mode is {mode!r}, allowed: {', '.join(MODES)}")
+    if mode == "mean" and weighted:
+        raise RecnmpError("weights with mode mean: a mean takes no weights, weighted-mean does")
+    if mode == "weighted-mean" and not weighted:
+        raise RecnmpError("mode weighted-mean without weights: a mean takes none")
 
 
 def _said(table: Table) -> dict[str, str | int]:

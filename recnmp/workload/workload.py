@@ -18,9 +18,10 @@ from ..replacing import replacing
 from . import npz, parquet
 from .batch import Batch, Piece, join, pieces_of
 from .checks import Repair, RepairCounts, as_repair, check_piece
-from .header import LARGEST_BATCH, Header, check_sizes
+from .header import LARGEST_BATCH, Header, check_mode, check_sizes
 from .numbers import as_ids, as_weights, as_whole, shown
 from .offsets import Layout, as_offsets, offsets_from_lengths
+from .positions import expand_positions
 from .sniff import sniff
 from .table import Table, check_tables
 
@@ -49,7 +50,7 @@ class Workload:
 
     @property
     def mode(self) -> str:
-        """What a pooling is: "sum" or "mean"."""
+        """What a pooling is: "sum", "mean" or "weighted-mean"."""
         return self.header.mode
 
     @property
@@ -172,6 +173,7 @@ class Workload:
         lengths: npt.ArrayLike | None = None,
         batch_size: int | Sequence[int] | None = None,
         weights: npt.ArrayLike | None = None,
+        positional_weights: npt.ArrayLike | None = None,
         order: str = "table",
         mode: str = "sum",
         repair: Repair | None = None,
@@ -182,10 +184,13 @@ class Workload:
 
         indices: integers [N]. offsets: [bags+1], or lengths: [bags], one of the two; the bags of several
         batches follow each other. batch_size: of every batch, or a list, one each; None: all is one batch.
-        weights: real numbers [N]. Native int64 and float32 arrays are not copied (and must not be changed
-        afterwards); others are widened, float64 weights rounded to float32.
+        weights: real numbers [N]. positional_weights: instead of them, [longest bag] or [T, longest bag]: the weight
+        of a lookup by its place in its bag (and table), pruned rows counted; kept as a weight a lookup.
+        Native int64 and float32 arrays are not copied (and must not be changed afterwards); others are widened,
+        float64 weights rounded to float32.
         Raises RecnmpError, naming `name`, table, batch, bag, position, value and allowed range, on any array
-        that contradicts the form, ids out of range (unless repaired), float ids, and weights with mode mean.
+        that contradicts the form, ids out of range (unless repaired), float ids, and a
+        mode that the weights contradict.
         """
         tables = check_tables(tables)
         each = _batch_size(batch_size, name)
@@ -200,9 +205,17 @@ class Workload:
             bounds = as_offsets(offsets, len(ids), name, layout)
         sizes = _batch_sizes(each, len(bounds) - 1, len(tables))
         factors = None if weights is None else as_weights(weights, len(ids), name)
+        if positional_weights is not None:
+            if weights is not None:
+                raise RecnmpError(f"{name}: give either weights or positional weights")
+            factors = expand_positions(
+                positional_weights, bounds, sizes, [table.name for table in tables], name
+            )
         batches = list(npz.batches_from_arrays(ids, bounds, factors, sizes, len(tables)))
-        if weights is not None and mode == "mean":
-            raise RecnmpError(f"{name}: weights with mode mean: a mean takes no weights")
+        try:
+            check_mode(mode, factors is not None)
+        except RecnmpError as error:
+            raise RecnmpError(f"{name}: {error}") from error
         return Workload.from_batches(
             tables, batches, order=order, mode=mode, repair=repair, origin=origin, name=name
         )

@@ -1,0 +1,26 @@
+import numpy as np
+import numpy.typing as npt
+
+POLICIES: tuple[str, ...]
+
+class PacketScheduler:
+    places: int
+    policy: int
+    threads: int
+    starvation_limit: int
+    count: int
+    complete: bool
+    passes: int
+    passed_over_max: int
+    def __init__(self, places: int, policy: str, threads: int, starvation_limit: int) -> None: ...
+    def room(self) -> bool: ...
+    def offered(self) -> int: ...
+    def arrive(self, table: int, thread: int, last: bool) -> None: ...
+    def pick(self) -> int: ...
+    def step(
+        self, arrive: bool, table: int, thread: int, last: bool, ask: bool
+    ) -> tuple[bool, bool, int]: ...
+    def order(
+        self, tables: npt.NDArray[np.int64], threads: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.int64]: ...
+    def reset_counts(self) -> None: ...
