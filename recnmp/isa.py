@@ -108,7 +108,9 @@ INSTRUCTION = Layout(
     "NMP instruction",
     (
         Field(
-            "opcode", 4, "1 CONFIG, 2 END, 3 HOST_READ, LOOKUP: 8 + first line of the run in its row, 4 for line 8"
+            "opcode",
+            4,
+            "1 CONFIG, 2 END, 3 HOST_READ, LOOKUP: 8 + first line of the run in its row, 4 for line 8",
         ),
         Field("ddr_cmd", 3, "predicted commands: bit 0 ACT, 1 RD, 2 PRE"),
         Field("address", 32, "LOOKUP: layout `address`; CONFIG: layout `config`"),

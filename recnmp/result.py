@@ -147,7 +147,9 @@ class Result:
         return {
             "reads_per_1000_clocks": self.config.reads_per_1000_clocks,
             "reads": measures.reads,
-            "latency_clocks": {name: getattr(measures, name) for name in ("mean", "p50", "p95", "p99", "max")},
+            "latency_clocks": {
+                name: getattr(measures, name) for name in ("mean", "p50", "p95", "p99", "max")
+            },
             "longest_queue": measures.longest_queue,
             "slowdown": _ratio(self.clocks, self.quiet_clocks),
         }

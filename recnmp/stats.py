@@ -103,7 +103,9 @@ COUNTERS = {
             False,
             "plain DDR commands on the C/A pins where nothing is compressed; CONFIG and END are one each",
         ),
-        Counter("host_reads", "reads", "nmp", False, "reads of the host's other programs that were sent (D17)"),
+        Counter(
+            "host_reads", "reads", "nmp", False, "reads of the host's other programs that were sent (D17)"
+        ),
         Counter("host_lines", "bursts", "nmp", False, "64-byte lines of such reads that crossed the channel"),
         Counter("turnarounds", "turnarounds", "nmp", False, "changes of direction or DIMM on the bus (D2)"),
         Counter("mispredictions", "instructions", "nmp", True, "command-presence bits that were wrong (D3)"),

@@ -51,6 +51,4 @@ def measure(
         int(together[np.searchsorted(upto, -(-percent * reads // 100)), 0]) for percent in _PERCENTS
     )
     mean = sum(each["latency_clocks"] for each in counts) / reads
-    return TrafficMeasures(
-        reads, mean, p50, p95, p99, max(each["longest_latency"] for each in counts), queue
-    )
+    return TrafficMeasures(reads, mean, p50, p95, p99, max(each["longest_latency"] for each in counts), queue)

@@ -106,7 +106,9 @@ class Host:
         if not self.unsent or t < self.start or all(self.credits):
             return False
         kind = self.unsent[0].kind
-        return kind == "END" or (kind == "CONFIG" and any(free is not None and free <= t for free in self.group_free))
+        return kind == "END" or (
+            kind == "CONFIG" and any(free is not None and free <= t for free in self.group_free)
+        )
 
     def clocks_of(self, instruction: Instruction) -> int:
         """Clocks of the bus, and until it is visible in the FIFO."""

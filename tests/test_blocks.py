@@ -19,7 +19,12 @@ def one_batch(seed: int) -> Case:
         case = random_case(seed)
         batches = tuple(batch for batch in case.batches if len(batch.stream))[:1]
         seed += 1000
-    alone = {"local_bus": "none", "command_mode": "compressed", "nmp_clock_divider": 1, "reads_per_1000_clocks": 0}
+    alone = {
+        "local_bus": "none",
+        "command_mode": "compressed",
+        "nmp_clock_divider": 1,
+        "reads_per_1000_clocks": 0,
+    }
     return Case(case.parameters | alone, batches, case.bin, case.organisation, case.nREFI)
 
 

@@ -1,4 +1,4 @@
-"""Plain DDR commands in place of NMP instructions, and units on a slower clock: by hand, and what is charged for them."""
+"""Plain DDR commands in place of NMP instructions, and units on a slower clock: by hand, and what is charged."""
 
 from __future__ import annotations
 
@@ -43,11 +43,13 @@ def test_each_command_takes_a_clock() -> None:
 
 
 def test_a_slower_unit_by_hand() -> None:
-    """Alone, n = 4. CONFIG and `a` are sent in 0, END in 1, all visible by 4. CONFIG is popped in 4, `a` in 8, END in 12.
+    """n = 4. CONFIG and `a` are sent in 0, END in 1: all visible by 4. CONFIG is popped in 4, `a` in 8, END in 12.
     `a` is wanted in 12: ACT; RD tRCD = 16 later in 28; its last clock is 28 + 16 + 4 - 1 = 47, so it is offered in 48,
     enters in 52 and is summed in 52 + 14 * 4 = 108. There the tree starts, of no level with one rank: 4 clocks more,
     and the turnaround is over: 112, and 4 to cross."""
-    case = Case({"dimms": 1, "ranks_per_dimm": 1, "nmp_clock_divider": 4}, (Encoder().encode([Packet(((A,),))]),))
+    case = Case(
+        {"dimms": 1, "ranks_per_dimm": 1, "nmp_clock_divider": 4}, (Encoder().encode([Packet(((A,),))]),)
+    )
     channel = kernel(case)
     assert channel.run(case.batches[0].stream.copy(), 0, logging=True) == 116
     commands, operands, bursts, _ = channel.take_logs()
@@ -115,11 +117,17 @@ def test_what_cannot_be_is_refused(word: str, complaint: str) -> None:
     [
         (["traffic.seed=3"], ["recnmp-base"], "no system of this run has host traffic"),
         (["traffic.reads_per_1000_clocks=3"], ["host"], "no system of this run has near-memory units"),
-        (["nmp.command_mode=ddr", "nmp.instructions_per_clock=1"], ["recnmp-base"], "one command goes in a clock"),
+        (
+            ["nmp.command_mode=ddr", "nmp.instructions_per_clock=1"],
+            ["recnmp-base"],
+            "one command goes in a clock",
+        ),
         (["host.traffic.reads_per_1000_clocks=3"], ["host"], "it has no section traffic"),
     ],
 )
-def test_settings_that_would_change_nothing_are_refused(words: list[str], names: list[str], complaint: str) -> None:
+def test_settings_that_would_change_nothing_are_refused(
+    words: list[str], names: list[str], complaint: str
+) -> None:
     import argparse
 
     parser = argparse.ArgumentParser()

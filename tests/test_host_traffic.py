@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from machine_cases import Batch, Case, random_case
 from machine_referee import accept
 from naive_traffic import Read, splitmix64
+from recnmp.analysis.summary_table import render
 from test_near_memory import kernel
 
-from recnmp.analysis.summary_table import render
 from recnmp.config.system import SystemConfig
 from recnmp.kernels.host_traffic import TRAFFIC_COUNTERS, HostTraffic
 from recnmp.kernels.vocabulary import instruction_dtype
@@ -126,11 +126,15 @@ def test_the_heaviest_traffic_stops_no_batch(mode: str, instructions_per_clock: 
 def test_more_traffic_slows_down_more() -> None:
     """On this example; no theorem."""
     case = next(
-        made for made in map(random_case, range(40)) if len(made.stream) > 300 and made.parameters["dimms"] == 2
+        made
+        for made in map(random_case, range(40))
+        if len(made.stream) > 300 and made.parameters["dimms"] == 2
     )
     case = replace(case, nREFI=None)
     case = with_traffic(case, 0, command_mode="compressed", nmp_clock_divider=1)
-    ends = [run(with_traffic(case, rate))[0][-1] for rate in (0, 10, 40, 120)]  # from there on the bus is full
+    ends = [
+        run(with_traffic(case, rate))[0][-1] for rate in (0, 10, 40, 120)
+    ]  # from there on the bus is full
     assert ends == sorted(ends)
     assert ends[-1] > ends[0]
 

@@ -303,7 +303,11 @@ class SystemConfig(Section):
 
     def without_traffic(self) -> SystemConfig:
         """The same near-memory system without host traffic, by a name that no other system can have."""
-        quiet = Traffic() if self.traffic is None else self.traffic.model_copy(update={"reads_per_1000_clocks": 0})
+        quiet = (
+            Traffic()
+            if self.traffic is None
+            else self.traffic.model_copy(update={"reads_per_1000_clocks": 0})
+        )
         return self.model_copy(update={"name": f"{self.name} (no traffic)", "traffic": quiet})
 
     def channel_config(self) -> ChannelConfig:
