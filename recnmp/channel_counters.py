@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from .kernels.channel import CHANNEL_COUNTERS, Channel
+from .kernels.channel import Channel
 from .kernels.dimm_nmp import DIMM_COUNTERS
+from .kernels.host_bus import CHANNEL_COUNTERS
 from .kernels.host_traffic import TRAFFIC_COUNTERS
 from .kernels.window_entries import RANK_COUNTERS
 from .stats import per_rank

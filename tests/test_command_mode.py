@@ -13,7 +13,7 @@ from recnmp.config.load import load_system, parse_setting
 from recnmp.config.system import SystemConfig
 from recnmp.energy import energy_pj, what_counts
 from recnmp.errors import RecnmpError
-from recnmp.kernels.channel import CHANNEL_COUNTERS
+from recnmp.kernels.host_bus import CHANNEL_COUNTERS
 from recnmp.stats import ceilings
 
 A = Lookup(0, (Run(0, 0, 5, 0),))

@@ -3,7 +3,6 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from .host_bus import CHANNEL_COUNTERS as CHANNEL_COUNTERS
 from .host_bus import HostBus
 
 class Channel(HostBus):

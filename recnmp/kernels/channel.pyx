@@ -16,7 +16,6 @@ from .dimm_nmp cimport Dimm, next_event
 from .host_bus cimport HostBus
 from .rank_nmp cimport Rank
 from .vocabulary cimport CONFIG, GROUPS, NEVER, TAGS, Instruction
-from .host_bus import CHANNEL_COUNTERS
 from .packet_stream import check_stream
 from .vocabulary import burst_dtype, sent_dtype
 

@@ -98,7 +98,7 @@ cdef class HostBus:
             self.bus_end = clk + clocks
             self.last_user = HOST
             return self.bus_end
-        # a credit whose clock is not known yet will wake it; a group or a place of a host buffer is freed by the bus itself
+        # a credit whose clock is not known yet will wake it; groups and places of host buffers are freed by the bus
         soonest = min(soonest, self.credit_comes(clk))
         if self.start_clk > clk:
             soonest = min(soonest, self.start_clk)
@@ -202,7 +202,7 @@ cdef class HostBus:
         return True
 
     cdef bint broadcast_waits(self, int64_t clk) noexcept nogil:
-        """Whether the next instruction of the packets wants nothing but a credit of every rank, which reads would take."""
+        """Whether the packets' next instruction wants nothing but a credit of every rank, which reads would take."""
         cdef int r, g
         cdef bint waits = False, is_free = False
         if self.position == self.stream.shape[0] or clk < self.start_clk:

@@ -104,9 +104,7 @@ cdef class RankWindow:
         """A HOST_READ takes a free entry, and its line is wanted."""
         cdef int place = self.enter(r, instruction)
         self.entry[r, place].probed = 1
-        self.entry[r, place].parameter_line = 0
-        self.entry[r, place].parameter_lines = 0
-        self.entry[r, place].slot[0] = NONE
+        self.entry[r, place].parameter_line = self.entry[r, place].parameter_lines = 0
         self.want(r, place, 1, clk)
 
     cdef void want(self, int r, int place, int lines, int64_t clk) noexcept nogil:

@@ -103,10 +103,10 @@ cdef class WindowEntries:
     cdef void give_back(self, int r, int place, int64_t free_from) noexcept nogil:
         """Nothing is to be done for an entry any more but wait: it is free, visible on clock free_from."""
         cdef Places* places = &self.places[r]
-        cdef int i
+        cdef int _
         cdef int at = places.release_head + places.release_count, before
         at = at if at < self.size else at - self.size
-        for i in range(places.release_count):  # those of host reads are known long before
+        for _ in range(places.release_count):  # those of host reads are known long before
             before = at - 1 if at else self.size - 1
             if self.release[r, before] <= free_from:
                 break
