@@ -26,6 +26,7 @@ def render(document: Mapping[str, Any]) -> str:
         ("clocks", "tCK", [_count(run["clocks"]) for run in runs]),
         ("speedup", "x", [_number(run["speedup"], 2) for run in runs]),
         *_latency_rows(runs),
+        *_packet_rows(runs),
         ("throughput", "M lookups/s", [_scaled(run["lookups_per_s"], 1e-6, 2) for run in runs]),
         ("useful data", "GB/s", [_number(run["gb_per_s"]["useful"], 2) for run in runs]),
         ("data on the channel", "GB/s", [_number(run["gb_per_s"]["bus"], 2) for run in runs]),
@@ -165,6 +166,19 @@ def _latency_rows(runs: Sequence[Mapping[str, Any]]) -> list[Row]:
     for name in ("mean", "p95"):
         times = [run["batch_latency_us"][name] for run in runs]
         rows.append((f"batch latency, {name}", "us", [_number(value, 2) for value in times]))
+    return rows
+
+
+def _packet_rows(runs: Sequence[Mapping[str, Any]]) -> list[Row]:
+    rows: list[Row] = []
+    for name in ("mean", "p50", "p95", "p99", "max"):
+        clocks = [run["packet_latency_clocks"][name] for run in runs]
+        if any(value is not None for value in clocks):
+            rows.append((f"packet latency, {name}", "tCK", [_number(value, 0) for value in clocks]))
+    for name, words in (("run", "load imbalance"), ("packets", "load imbalance, packets")):
+        uneven = [run["load_imbalance"][name] for run in runs]
+        if any(value is not None for value in uneven):
+            rows.append((words, "x", [_number(value, 2) for value in uneven]))
     return rows
 
 

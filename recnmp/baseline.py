@@ -11,6 +11,7 @@ import numpy.typing as npt
 from .address import DramAddresses
 from .config.system import BURST_BYTES, Host, SystemConfig
 from .kernels.cache_sets import CacheSets
+from .observe import Observer
 from .placement import Lines, Placement
 from .progress import Meter, Progress
 from .replay import HostChannel
@@ -96,13 +97,23 @@ class HostEngine:
         config: the system, of kind host.
         tables: the tables of the workload.
         placement: where they are.
+        observer: is told of commands when a batch, in a stream all of them, has ended.
     """
 
-    def __init__(self, config: SystemConfig, tables: Sequence[Table], placement: Placement) -> None:
+    def __init__(
+        self,
+        config: SystemConfig,
+        tables: Sequence[Table],
+        placement: Placement,
+        observer: Observer | None = None,
+    ) -> None:
         self._placement = placement
         self._ranks = config.memory.ranks
         self._cache = last_level_cache(config.host)
-        self._channels = [HostChannel(config.channel_config()) for _ in range(config.memory.channels)]
+        self._observer = observer
+        logged = observer is not None and observer.wants_logs(0)
+        make = partial(HostChannel, log=True) if logged else HostChannel
+        self._channels = [make(config.channel_config()) for _ in range(config.memory.channels)]
         self.reset_counters()
 
     def reset_counters(self) -> None:
@@ -157,6 +168,8 @@ class HostEngine:
             requests[:, 6] *= _DEVICE_COLUMNS
             self._reads[index] += np.bincount(requests[:, 2], minlength=self._ranks)
             done = channel.run(requests, start_clock, partial(accepted, earlier))
+            if self._observer is not None:
+                self._observer.host(index, channel.take_log())
             earlier += len(requests)
             np.maximum.at(ends, number[chosen], done)
         return [int(end) for end in np.maximum.accumulate(ends)]

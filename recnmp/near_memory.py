@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +13,8 @@ from .config.system import SystemConfig
 from .host import Locality, PacketBuilder, is_by_line
 from .hotness import HotEntries
 from .kernels.sums import accumulate
+from .observe import Logs, Observer
+from .packet_stats import PacketStats, PacketTally
 from .packets import Packets
 from .placement import Placement
 from .progress import Meter, Progress
@@ -45,25 +46,6 @@ _PER_RANK_CACHE = {
 }
 
 
-@dataclass(frozen=True)
-class Logs:
-    """What happened on a channel while one batch was sent (the last one: until all was over), in order of clock.
-
-    Structured arrays with the dtypes of kernels/vocabulary.
-
-    commands: DDR commands of all ranks. operands: bursts as they enter the datapaths. results: bursts on the
-    channel. sends: instructions on the channel. packets: int64 [n, 3] packet, clock of CONFIG, clock at which its
-    last result had crossed. stream: the batch's instructions, with the tag groups that they were sent with.
-    """
-
-    commands: npt.NDArray[np.void]
-    operands: npt.NDArray[np.void]
-    results: npt.NDArray[np.void]
-    sends: npt.NDArray[np.void]
-    packets: npt.NDArray[np.int64]
-    stream: npt.NDArray[np.void]
-
-
 class NmpEngine:
     """Runs batches near memory (the Engine of recnmp.simulate).
 
@@ -74,7 +56,8 @@ class NmpEngine:
     config: of kind nmp. tables, placement: what is looked up and where it lies. values: what the tables hold;
     None: timing only. skip: leave out clocks on which nothing can happen (the result is the same). logging: keep
     `logs` of the batches that ran last (`packets` are always kept); both are [channel][batch]. workers: threads that
-    run channels, by default one a processor; their number changes no result.
+    run channels, by default one a processor; their number changes no result. observer: is told of what
+    batches left behind.
     Raises RecnmpError for tables that this machine cannot sum.
     """
 
@@ -87,6 +70,7 @@ class NmpEngine:
         skip: bool = True,
         logging: bool = False,
         workers: int | None = None,
+        observer: Observer | None = None,
     ) -> None:
         by_line = all(is_by_line(table, placement.stride(i)) for i, table in enumerate(tables))
         self.channels = Channels(config, by_line, workers)
@@ -101,7 +85,9 @@ class NmpEngine:
         self._values = values
         self._skip = skip
         self._logging = logging
+        self._observer = observer
         self._sums: list[Float32s] = []
+        self._tally = PacketTally([table.name for table in tables], config.memory.ranks)
         self.reset_counters()
 
     def run_batch(self, batch: Batch, order: str, start_clock: int, progress: Progress | None = None) -> int:
@@ -127,16 +113,22 @@ class NmpEngine:
             packets = self._builder.build(batch, order, meter.step)
             sent = meter.following(batch.lookups, sum(len(part.stream) for part in packets))
             drain = number == len(batches) - 1
+            watched = self._observer is not None and self._observer.wants_logs(min(clocks))
             clocks = self.channels.run(
-                [part.stream for part in packets], clocks, self._skip, keep, drain, sent
+                [part.stream for part in packets], clocks, self._skip, keep or watched, drain, sent
             )
-            for kernel, part, its, log in zip(kernels, packets, built, logs, strict=True):
+            for channel, kernel in enumerate(kernels):
+                its, part = built[channel], packets[channel]
                 its.append(part)
                 crossed = kernel.take_packets()
                 batch_of = np.searchsorted([p.first_packet for p in its], crossed[:, 0], side="right") - 1
                 np.maximum.at(ends, batch_of, crossed[:, 2])
+                self._tally.add(crossed, _tables_of(crossed[:, 0], its[int(batch_of.min(initial=number)) :]))
+                log = Logs(*kernel.take_logs(), packets=crossed, stream=part.stream)
                 if keep:
-                    log.append(Logs(*kernel.take_logs(), packets=crossed, stream=part.stream))
+                    logs[channel].append(log)
+                if self._observer is not None:
+                    self._observer.near_memory(channel, part, log)
             self._count(batch, packets)
         self.packets, self.logs = built, logs
         if self._values is not None:
@@ -164,6 +156,7 @@ class NmpEngine:
         """Set all counters to 0; the machine's state stays."""
         for kernel in self.channels.kernels:
             kernel.reset_counts()
+        self._tally.reset()
         if self.hot_entries is not None:
             self.hot_entries.reset()
         self._builder.order.reset_counts()
@@ -182,6 +175,10 @@ class NmpEngine:
         counted |= add_counters(map(channel_counters, self.channels.kernels), self._config.memory.ranks)
         counted["fp_adds"] += self._adds
         return counted
+
+    def packet_stats(self) -> PacketStats:
+        """Of all packets since the last reset."""
+        return self._tally.stats()
 
     def host_traffic(self) -> TrafficMeasures | None:
         """What the host's reads met since the last reset; None if there are none (the TrafficEngine of simulate)."""
@@ -244,6 +241,11 @@ def _of_packets(
     number = operands["packet"] - packets.first_packet
     mine = (number >= 0) & (number < len(packets.table))
     return operands[mine], packets.table[number[mine]]
+
+
+def _tables_of(numbers: npt.NDArray[np.int64], built: Sequence[Packets]) -> npt.NDArray[np.int64]:
+    """The table of each packet, by its number; `built` are consecutive batches that hold them all."""
+    return np.concatenate([packets.table for packets in built])[numbers - built[0].first_packet]
 
 
 def add_up(partial: Float32s, ranks_per_dimm: int) -> Float32s:

@@ -17,8 +17,9 @@ from . import __version__
 from .config.system import BURST_BYTES, SystemConfig
 from .energy import energy_pj, what_counts
 from .errors import RecnmpError
+from .packet_stats import PERCENTS, PacketStats, rank_imbalance
 from .replacing import replacing
-from .stats import ceilings, hit_rate, hit_rates, latency, llc_hit_rate, total, with_totals
+from .stats import ceilings, hit_rate, hit_rates, latency, lines_by_rank, llc_hit_rate, total, with_totals
 from .traffic import TrafficMeasures
 from .workload import Workload
 
@@ -42,6 +43,7 @@ class Result:
         baseline_clocks, baseline_pj: of the baseline over the same batches.
         host_traffic: the reads of other programs beside the near-memory work; None where there are none.
         quiet_clocks: of the same system over the same batches without that traffic; None if it did not run.
+        packets: what is said of its packets; None for a system without.
         sums_sha256: hash of all batches' sums (float32, table by table), warm-up included;
             None when the run has no values.
         profile: of hot entries (recnmp.hotness); None if the run has no profiler.
@@ -61,6 +63,7 @@ class Result:
     baseline_pj: float | None = None
     host_traffic: TrafficMeasures | None = None
     quiet_clocks: int | None = None
+    packets: PacketStats | None = None
     sums_sha256: str | None = None
     profile: Mapping[str, Any] | None = None
     wall_s: float = field(default=0.0, compare=False)
@@ -135,6 +138,15 @@ class Result:
             "hit_rate": hit_rate(self.counters),
             "hit_rate_by_rank": hit_rates(self.counters),
             "host_traffic": self._traffic(),
+            "hit_rate_by_table": self._hit_rate_by_table(),
+            "packet_latency_clocks": {
+                name: getattr(self.packets, name, None)
+                for name in ("mean", *(f"p{percent}" for percent in PERCENTS), "max")
+            },
+            "load_imbalance": {
+                "run": rank_imbalance(lines_by_rank(self.counters)),
+                "packets": self.packets.imbalance if self.packets else None,
+            },
             "counters": with_totals(self.counters),
             "sums_sha256": self.sums_sha256,
             "profile": None if self.profile is None else dict(self.profile),
@@ -153,6 +165,12 @@ class Result:
             "longest_queue": measures.longest_queue,
             "slowdown": _ratio(self.clocks, self.quiet_clocks),
         }
+
+    def _hit_rate_by_table(self) -> list[dict[str, Any]]:
+        """By table of the trace; empty without a RankCache."""
+        if self.packets is None or hit_rate(self.counters) is None:
+            return []
+        return [{**asdict(table), "hit_rate": table.hit_rate} for table in self.packets.tables]
 
 
 @dataclass(frozen=True)

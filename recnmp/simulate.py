@@ -17,6 +17,7 @@ from .config.system import SystemConfig
 from .errors import RecnmpError
 from .hotness import HotEntries
 from .means import divide
+from .packet_stats import PacketStats
 from .placement import Placement
 from .progress import Meter, Progress
 from .result import Comparison, Result, describe_trace
@@ -64,6 +65,15 @@ class TrafficEngine(Protocol):
 
     def host_traffic(self) -> TrafficMeasures | None:
         """What those reads met since the last reset; None if there are none."""
+
+
+@runtime_checkable
+class PacketEngine(Protocol):
+    """An engine that works in packets, and tells of them."""
+
+    def packet_stats(self) -> PacketStats:
+        """Of all packets since the last reset."""
+        ...
 
 
 @runtime_checkable
@@ -275,6 +285,7 @@ class _Run:
             latencies=tuple(self._latencies),
             counters=counters,
             host_traffic=self._engine.host_traffic() if isinstance(self._engine, TrafficEngine) else None,
+            packets=self._engine.packet_stats() if isinstance(self._engine, PacketEngine) else None,
             sums_sha256=self._sums.hexdigest() if self._sums else None,
             profile=self._profiler.report() if self._profiler else None,
             wall_s=self._wall_s,

@@ -278,6 +278,12 @@ def hit_rate(counters: Mapping[str, int]) -> float | None:
     return hits / lines if lines else None
 
 
+def lines_by_rank(counters: Mapping[str, int]) -> list[int]:
+    """Lines that each rank delivered, in rank order: read from its DRAM, or hit in its RankCache."""
+    parts = (by_rank(counters, name) for name in ("rd", *_CACHE_HITS))
+    return [sum(rank) for rank in zip(*(part for part in parts if part), strict=True)]
+
+
 def hit_rates(counters: Mapping[str, int]) -> list[float | None]:
     """The hit rate of each rank, in rank order; empty without a RankCache."""
     hits, lines = (

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from machine_cases import Batch, Case, random_case
+from machine_cases import Batch, Case, Encoder, Packet, random_case
+from machine_corners import lookup
 from test_near_memory import kernel
 
 from recnmp.kernels.vocabulary import instruction_dtype
@@ -99,6 +100,34 @@ def test_a_wrong_stream_is_refused(field: str, value: int, words: str) -> None:
     stream = case.batches[0].stream.copy()
     stream[field][1] = value
     with pytest.raises(ValueError, match=words):
+        kernel(case).run(stream, 0)
+
+
+@pytest.mark.parametrize(
+    ("at", "words", "message"),
+    [
+        (0, {"dtype": 4}, "instruction 0: dtype 4 is not in 0 to 3"),
+        (0, {"dtype": 2, "layout": 0}, "instruction 0: rows of dtype 2 have no layout 0"),
+        (0, {"dtype": 1, "layout": 1}, "instruction 0: rows of dtype 1 have no layout 1"),
+        (0, {"dim": 129}, "instruction 0: dim 129, allowed are 1 to 128"),
+        (1, {"byte_offset": 16}, "instruction 1: byte_offset 16 is not in 0 to 15"),
+        (1, {"bursts": 9}, "instruction 1: 9 bursts, allowed are 1 to 8"),
+        (1, {"bursts": 3}, "instruction 1: 3 bursts from line 0 on, but its row ends before"),
+        (1, {"opcode": 4, "bursts": 1}, "instruction 1: 1 bursts from line 8 on, but its row ends before"),
+        (1, {"byte_offset": 1}, "instruction 1: a line of its row is not one operand"),
+    ],
+)
+def test_a_wrong_row_is_refused(at: int, words: dict[str, int], message: str) -> None:
+    """A row of two lines of fp32: its form, its offset, and which of its lines an instruction may name."""
+    case = Case({"dimms": 1, "ranks_per_dimm": 1}, (Encoder().encode([Packet(((lookup(bursts=2),),), 32)]),))
+    stream = case.batches[0].stream.copy()
+    for name, value in words.items():
+        stream[name][at] = value
+    with pytest.raises(ValueError, match=message):
+        kernel(case).run(stream, 0)
+    stream["dtype"][0], stream["layout"][0], stream["byte_offset"][1], stream["dim"][0] = 2, 1, 0, 100
+    stream["opcode"][1], stream["bursts"][1] = 8, 1
+    with pytest.raises(ValueError, match="from line 0 on, but a quantised row is one instruction"):
         kernel(case).run(stream, 0)
 
 

@@ -220,6 +220,9 @@ def test_nine_lines_are_eight_and_one(mapping: str, bursts: list[int]) -> None:
         [8, 4] if mapping != "skylake" else [8, 9, 10, 11, 12, 13, 14, 15, 4]
     )
     assert lookups["byte_offset"].tolist() == [15] * len(bursts)
+    # the hash goes to and fro between two banks; from the second line in each on, the row is predicted open
+    banks = 1 if mapping == "RoBaRaCoCh" else 2
+    assert lookups["ddr_cmd"].tolist() == [3] * banks + [2] * (len(bursts) - banks)
     assert (packets.lines, packets.offset_lookups) == (9, len(bursts))
     assert isa.is_lookup(packets.stream["opcode"]).tolist() == [False, *[True] * len(bursts), False]
 

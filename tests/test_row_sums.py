@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_sums import naive_sums
@@ -12,7 +13,7 @@ from recnmp.config.system import SystemConfig
 from recnmp.near_memory import NmpEngine
 from recnmp.placement import Placement
 from recnmp.values import HashValues
-from recnmp.workload import Workload
+from recnmp.workload import Table, Workload
 
 
 @st.composite
@@ -72,3 +73,28 @@ def test_sums_of_rows_of_every_type(case: tuple[SystemConfig, Workload], seed: i
         for element in range(row[6], row[6] + row[7])
     )
     assert entered == [(lookup, element) for lookup, row in enumerate(vectors) for element in range(len(row))]
+
+
+@pytest.mark.parametrize("stride", ["packed", "aligned"])
+@pytest.mark.parametrize("dim", [1, 2, 3, 4, 5, 8, 12, 16, 17, 20, 24, 32, 40, 48, 64, 120, 127, 128])
+def test_the_shortcut_is_taken_where_each_line_is_an_operand(dim: int, stride: str) -> None:
+    """fp32 rows that begin with a line, or share one with others; a wrong promise would be refused by the kernel."""
+    system = config("RoBaRaCoCh", stride=stride)
+    table = Table("t", 64, dim)
+    workload = Workload.from_arrays(np.arange(64), lengths=[64], tables=[table], batch_size=1)
+    values = HashValues([table])
+    engine = NmpEngine(system, [table], Placement(system, [table]), values)
+    assert engine.channels.kernels[0].ranks.window.operands.foreseen == (
+        stride == "aligned" or dim in (1, 2, 4, 8, 16, 32, 48, 64, 128)
+    )
+    (batch,) = workload.batches()
+    engine.run_batch(batch, "table", 0)
+    (sums,) = engine.results()
+    assert np.array_equal(sums[0], values.vectors(0, np.arange(64)).sum(0, dtype=np.float32))
+
+
+def test_no_shortcut_for_other_types() -> None:
+    """Rows of 32 bytes, two to a line: one operand a line, but not what the shortcut knows."""
+    system, tables = config("RoBaRaCoCh"), [Table("t", 64, 16), Table("u", 64, 16, "fp16")]
+    engines = [NmpEngine(system, tables[:n], Placement(system, tables[:n])) for n in (1, 2)]
+    assert [engine.channels.kernels[0].ranks.window.operands.foreseen for engine in engines] == [True, False]

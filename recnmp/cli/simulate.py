@@ -18,6 +18,7 @@ from ..result import FIGURE_MARK, Comparison, refuse_foreign
 from ..simulate import compare, with_baselines
 from ..values import load_values
 from ..workload import Workload
+from .observers import Observers, add_observer_arguments
 from .out_folder import check_folder, folder_made
 from .system_arguments import BASELINE, add_system_arguments, chosen_systems
 
@@ -53,6 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, metavar="N", help="seed of random pages and hashed values")
     parser.add_argument("--mode", choices=("closed", "stream"), help="how batches follow each other")
+    add_observer_arguments(parser)
     parser.add_argument(
         "--out", type=Path, metavar="DIR", help="folder (default: recnmp-out/NAME OF THE TRACE)"
     )
@@ -67,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
         if value is not None:
             args.settings.insert(0, f"{key}={value}")
     systems, host = chosen_systems(args, names, args.baseline)
-    runs = len(with_baselines(systems, host)[0])
+    every_system = with_baselines(systems, host)[0]
     trace = Path(args.trace)
     workload = Workload.load(trace)
     out = args.out or Path("recnmp-out") / trace.stem
@@ -75,16 +77,23 @@ def run(args: argparse.Namespace) -> int:
     refuse_foreign(document_path, figure_path)
     check_folder(out)
     values = load_values(args.values, workload.tables, systems[0].placement.seed)
-    with _progress(workload.lookups * runs) as progress:
-        comparison = compare(systems, workload, trace.stem, args.warmup, values, progress, host=host)
-    with folder_made(out):
-        _write(comparison, document_path, figure_path)
+    files = (document_path, figure_path)
+    observers = Observers(args, every_system, workload, trace.stem, out, files)
+    with folder_made(out), observers:
+        with _progress(workload.lookups * len(every_system)) as progress:
+            comparison = compare(
+                systems, workload, trace.stem, args.warmup, values, progress, observers.make, host
+            )
+        observers.finish()
+        _write(comparison, *files)
     if args.json:
         print(comparison.text(), end="")
         return 0
     table = import_module("recnmp.analysis.summary_table")
     print(table.render(comparison.as_json()))
     print(f"\nfigure  {figure_path}\nresult  {document_path}")
+    for path in observers.files:
+        print(f"log     {path}")
     return 0
 
 
