@@ -1,9 +1,9 @@
 """One channel: its blocks together, and the loop that is the only clock.
 
-The page is docs/microarchitecture.md; the host's books and the bus are host_bus.pyx. A clock is: bus, ranks, DIMMs; each
-reads what stood at its start. `run` with skip=False steps every block on every clock; with skip=True it goes to the
-next clock on which any block says that something can happen, and lets ranks go ahead (rank_nmp). Both must give the
-same logs (tests/test_near_memory.py).
+The page is docs/microarchitecture.md; the host's books and the bus are host_bus.pyx. A clock is: bus, ranks, DIMMs;
+each reads what stood at its start. `run` with skip=False steps every block on every clock; with skip=True it goes to
+the next clock on which any block says that something can happen, and lets ranks go ahead (rank_nmp). Both must give
+the same logs (tests/test_near_memory.py).
 """
 
 cimport cython
