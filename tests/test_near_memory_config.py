@@ -18,6 +18,9 @@ from recnmp.workload import Table, Workload
 
 TABLES = [Table("a", 3000, 32), Table("b", 500, 16)]
 
+EXACT = {"rank_cache_bytes": 512, "hot_entries": "exact"}
+SKETCH = {"rank_cache_bytes": 512, "hot_entries": "sketch", "sketch_counters": 64}
+
 # each setting differs from its default, alone; clocks must then be the twin's, and not those of the default
 SETTINGS: dict[str, dict[str, Any]] = {
     "nmp.window": {"nmp": {"window": 3}},
@@ -40,6 +43,14 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "nmp.nmp_clock_divider": {"nmp": {"nmp_clock_divider": 2}},
     "traffic.reads_per_1000_clocks": {"traffic": {"reads_per_1000_clocks": 40}},
     "traffic.seed": {"traffic": {"reads_per_1000_clocks": 40, "seed": 2**63 - 1}},
+    "nmp.hot_entries": {"nmp": EXACT},
+    "nmp.hot_threshold": {"nmp": {**EXACT, "hot_threshold": 5}},
+    "nmp.hot_scope": {"nmp": {**EXACT, "hot_scope": "batch"}},
+    "a sketch": {"nmp": SKETCH},
+    "nmp.sketch_rows": {"nmp": {**SKETCH, "sketch_rows": 1}},
+    "nmp.sketch_counters": {"nmp": {**SKETCH, "sketch_counters": 256}},
+    "nmp.sketch_counter_bits": {"nmp": {**SKETCH, "sketch_counter_bits": 2}},
+    "nmp.sketch_clear": {"nmp": {**SKETCH, "sketch_clear": "batch"}},
     "nmp.threads": {"nmp": {"threads": 2}},
     "nmp.packet_policy": {"nmp": {"packet_policy": "table-aware"}},
     "nmp.packet_queue": {"nmp": {"packet_policy": "table-aware", "packet_queue": 2}},
@@ -55,10 +66,13 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 # some settings change nothing from the defaults, but from this: an instruction can pass only where FIFOs are full, only
-# a cache has ways, only reads that there are have a seed, and where nothing is passed over queue and limit are idle
+# a cache has ways, only what counts has a threshold, only reads that there are have a seed, and where nothing is passed
+# over queue and limit are idle
 BASES = (
     {"nmp.skip_full_rank": "nmp.fifo", "traffic.seed": "traffic.reads_per_1000_clocks"}
     | {f"nmp.rank_cache_{name}": "nmp.rank_cache_bytes" for name in ("ways", "policy", "flush")}
+    | {f"nmp.hot_{name}": "nmp.hot_entries" for name in ("threshold", "scope")}
+    | {f"nmp.sketch_{name}": "a sketch" for name in ("rows", "counters", "counter_bits", "clear")}
     | {f"nmp.{name}": "nmp.packet_policy" for name in ("packet_queue", "starvation_limit")}
 )
 
@@ -84,6 +98,8 @@ def run_engine(system: SystemConfig) -> dict[str, list[Any]]:
     engine, workload = engine_and_batches(system)
     log: dict[str, list[Any]] = {"ends": [], "commands": [], "sends": [], "streams": []}
     clock = 0
+    if engine.hot_entries is not None and engine.hot_entries.looks_ahead:
+        engine.hot_entries.choose(workload)
     for batch in workload.batches():
         end = engine.run_batch(batch, "sample", clock)  # tables alternate: policies have a choice
         clock = end + 1

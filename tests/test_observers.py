@@ -16,6 +16,7 @@ from small_trace import system, trace
 
 from recnmp import isa
 from recnmp.cli import main
+from recnmp.timeline_window import TimelineWindow
 from recnmp.timing import COMMANDS, rules
 
 REFRESHED = ["--set", "dram.overrides.nREFI=1500"]
@@ -280,3 +281,20 @@ def test_a_window_is_a_piece_of_the_whole(tmp_path: Path) -> None:
     inside = {event["id"] for event in all_ends if event["ph"] == "b" and event["ts"] < last}
     inside &= {event["id"] for event in all_ends if event["ph"] == "e" and event["ts"] > first}
     assert {event["id"] for event in ends} == inside != set()
+
+
+def test_rows_opened_long_before_the_window_are_open_in_it() -> None:
+    """Of five ACTs two are followed by a PRE or a PREA of their rank, and one by a later ACT of the same bank."""
+    act, pre, prea = (COMMANDS.index(name) for name in ("ACT", "PRE", "PREA"))
+    window = TimelineWindow(system(), ["a"], 10_000, 10_100)
+    first = [(3, act, 0, 0, 0, 7, -1), (10, act, 0, 0, 1, 8, -1), (12, act, 1, 0, 0, 9, -1)]
+    second = [(50, pre, 0, 0, 1, -1, -1), (60, prea, 1, -1, -1, -1, -1), (80, act, 1, 0, 2, 5, -1)]
+    for part in (first, second, [(90, pre, 1, 0, 2, -1, -1), (120, act, 1, 0, 2, 6, -1)]):
+        window.host(0, np.array(part, np.int64))
+    commands = window.data()["commands"]
+    assert sorted(
+        zip(*(commands[name].tolist() for name in ("rank", "bank", "row", "clk")), strict=True)
+    ) == [
+        (0, 0, 7, 3),
+        (1, 2, 6, 120),
+    ]
