@@ -29,6 +29,7 @@ cdef class OperandPath:
     cdef readonly WindowEntries entries
     cdef readonly bint foreseen
     cdef int64_t data_delay, accumulate
+    cdef readonly int divider  # the units work on one clock in so many: 1, 2 or 4
     cdef int tags_per_group, ring
     cdef Path[::1] path
     cdef Coming[:, ::1] coming
@@ -42,3 +43,8 @@ cdef class OperandPath:
     cdef void lay(self, int r, int place, int line, int64_t visible) noexcept nogil
     cdef void step(self, int r, int64_t clk) noexcept nogil
     cdef void take(self, int r, int place, int i, int64_t clk) noexcept nogil
+
+
+cdef inline int64_t on_clock(OperandPath path, int64_t clk) noexcept nogil:
+    """The first clock not before clk on which the units work."""
+    return clk + path.divider - 1 & ~<int64_t>(path.divider - 1)

@@ -35,15 +35,16 @@ cdef class OperandPath:
     data_delay: clocks from RD to the clock after its burst (CL + BL). accumulate: clocks of the adder of the partial
     sums. tags_per_group: P of D6. foreseen: no operand of this machine can ever wait, since there is no cache, each
     line is one operand (`is_by_line`), and bursts are at least `accumulate` clocks apart; then a line is taken, with
-    the clock in which that will be, as soon as its RD is issued.
+    the clock in which that will be, as soon as its RD is issued. divider: the units work on one clock in so many.
     """
 
     def __init__(self, WindowEntries entries, int64_t data_delay, int64_t accumulate, int tags_per_group,
-                 bint foreseen):
+                 bint foreseen, int divider=1):
         cdef int r
         self.entries = entries
         self.data_delay = data_delay
-        self.accumulate = accumulate
+        self.accumulate = accumulate * divider
+        self.divider = divider
         self.tags_per_group = tags_per_group
         self.foreseen = foreseen
         # lines of a window; a fill may still stand when its entry is free already
@@ -77,7 +78,7 @@ cdef class OperandPath:
         cdef int at
         cdef int slot
         if self.foreseen:
-            self.take(r, place, line, clk + self.data_delay - 1)
+            self.take(r, place, line, on_clock(self, clk + self.data_delay - 1))
             return
         at = path.coming_head + path.coming_count
         at = at if at < self.ring else at - self.ring
@@ -90,7 +91,7 @@ cdef class OperandPath:
         if slot != NONE:
             at = path.fill_head + path.fill_count
             at = at if at < self.ring else at - self.ring
-            self.fill[r, at].clk = clk + self.data_delay
+            self.fill[r, at].clk = on_clock(self, clk + self.data_delay)
             self.fill[r, at].slot = slot
             path.fill_count += 1
             self.entries.counters[r, CACHE_FILLS] += 1
@@ -149,7 +150,7 @@ cdef class OperandPath:
         cdef Path* path = &self.path[r]
         cdef Entry* entry = &self.entries.entry[r, place]
         cdef int element_group = entry.first // ELEMENTS + i
-        cdef int64_t enters = clk + 1
+        cdef int64_t enters = clk + self.divider
         cdef int64_t* last
         cdef Operand* operand
         if not self.foreseen:
@@ -159,7 +160,7 @@ cdef class OperandPath:
             enters = max(enters, last[0] + self.accumulate)
             last[0] = enters
             path.register_free = enters
-            self.entries.counters[r, HAZARD_CLOCKS] += enters - clk - 1
+            self.entries.counters[r, HAZARD_CLOCKS] += enters - clk - self.divider
         if self.logging:
             operand = &self.operands[self.n_operands]
             operand.clk = enters

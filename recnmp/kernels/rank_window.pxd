@@ -3,6 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from .dram cimport N_COMMANDS, Device
+from .host_traffic cimport HostTraffic
 from .local_bus cimport Gaps
 from .operand_path cimport OperandPath
 from .vocabulary cimport Instruction, LoggedCommand
@@ -33,6 +34,7 @@ cdef class RankWindow:
     cdef readonly Device device
     cdef readonly OperandPath operands
     cdef readonly WindowEntries entries
+    cdef HostTraffic traffic  # whose host buffers lines of HOST_READs go into; None: there is none
     cdef int64_t n_refi
     cdef int banks  # of a rank
     cdef int64_t* by_bank  # the device's clocks, kept alive by it
@@ -50,6 +52,7 @@ cdef class RankWindow:
 
     cdef bint has_room(self) noexcept nogil
     cdef int enter(self, int r, Instruction* instruction) noexcept nogil
+    cdef void enter_read(self, int r, Instruction* instruction, int64_t clk) noexcept nogil
     cdef void want(self, int r, int place, int lines, int64_t clk) noexcept nogil
     cdef void settle(self, int r, Entry* entry, int place) noexcept nogil
     cdef int64_t schedule(self, int r, int64_t clk) noexcept nogil

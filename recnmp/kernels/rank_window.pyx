@@ -14,8 +14,8 @@ from libc.stdint cimport int64_t, uint64_t
 
 from .dram cimport ACT, CLOSED, N_COMMANDS, PRE, PREA, RD, REF, Device, earliest, issue, rank_earliest
 from .local_bus cimport find_gaps, issue_alone
-from .operand_path cimport OperandPath
-from .vocabulary cimport NEVER, PREDICT_ACT, PREDICT_PRE, PREDICT_RD, Instruction, LoggedCommand
+from .operand_path cimport OperandPath, on_clock
+from .vocabulary cimport HOST_READ, NEVER, PREDICT_ACT, PREDICT_PRE, PREDICT_RD, Instruction, LoggedCommand
 from .vocabulary import command_dtype
 from .window_entries cimport (
     ACTIVATES, NONE, PRECHARGES, PRECHARGES_ALL, READS, REFRESHES, ROW_CONFLICTS, ROW_HITS, ROW_MISSES,
@@ -100,6 +100,13 @@ cdef class RankWindow:
         """A LOOKUP takes a free entry; what its lines are, the caller says next."""
         return self.entries.enter(r, instruction, instruction.bankgroup * self.device.banks + instruction.bank)
 
+    cdef void enter_read(self, int r, Instruction* instruction, int64_t clk) noexcept nogil:
+        """A HOST_READ takes a free entry, and its line is wanted."""
+        cdef int place = self.enter(r, instruction)
+        self.entry[r, place].probed = 1
+        self.entry[r, place].parameter_line = self.entry[r, place].parameter_lines = 0
+        self.want(r, place, 1, clk)
+
     cdef void want(self, int r, int place, int lines, int64_t clk) noexcept nogil:
         """Lines of an entry (a bit each) become wanted: the scheduler sees them from the next clock on."""
         cdef Window* window = &self.window[r]
@@ -107,8 +114,7 @@ cdef class RankWindow:
         entry.wanted |= lines
         if entry.wanted != lines:
             return
-        if window.fresh == NONE:
-            window.fresh = place
+        window.fresh = place if window.fresh == NONE else window.fresh
         self.join_chain(r, place)
         if self.bank[r, entry.bank].owner == place:
             window.owned |= <uint64_t>1 << entry.bank
@@ -120,7 +126,7 @@ cdef class RankWindow:
         cdef int needed = PREDICT_RD
         if self.bank[r, entry.bank].owner == place:
             self.bank[r, entry.bank].owner = NONE
-        if not entry.read:
+        if not entry.read or entry.instruction.opcode == HOST_READ:
             return
         if entry.activated:
             needed |= PREDICT_ACT
@@ -295,6 +301,7 @@ cdef class RankWindow:
         """RD of the entry's first wanted line, which is then coming; with its last one the entry leaves its chain."""
         cdef Entry* entry = &self.entry[r, place]
         cdef int line = lowest_bit(entry.wanted)
+        cdef int64_t landed
         self.command(r, RD, entry, line, clk)
         entry.read = 1
         entry.wanted &= entry.wanted - 1
@@ -302,7 +309,13 @@ cdef class RankWindow:
             self.leave_chain(r, b, place)
             if entry.probed == entry.instruction.bursts:
                 self.settle(r, entry, place)
-        self.operands.come(r, place, line, clk)
+        if entry.instruction.opcode == HOST_READ:
+            # past the entry in the last clock of its transfer
+            landed = on_clock(self.operands, clk + self.operands.data_delay - 1) + self.operands.divider
+            self.traffic.land(r, entry.instruction.lookup, landed)
+            self.entries.give_back(r, place, landed)
+        else:
+            self.operands.come(r, place, line, clk)
 
     cdef void join_chain(self, int r, int place) noexcept nogil:
         """An entry has wanted lines now: it goes behind the older ones of its bank."""

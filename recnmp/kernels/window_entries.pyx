@@ -101,10 +101,18 @@ cdef class WindowEntries:
         entry.here = 0
 
     cdef void give_back(self, int r, int place, int64_t free_from) noexcept nogil:
-        """All operands of an entry are taken: it is free, visible on clock free_from."""
+        """Nothing is to be done for an entry any more but wait: it is free, visible on clock free_from."""
         cdef Places* places = &self.places[r]
-        cdef int last = places.release_head + places.release_count
-        self.release[r, last if last < self.size else last - self.size] = free_from
+        cdef int _
+        cdef int at = places.release_head + places.release_count, before
+        at = at if at < self.size else at - self.size
+        for _ in range(places.release_count):  # those of host reads are known long before
+            before = at - 1 if at else self.size - 1
+            if self.release[r, before] <= free_from:
+                break
+            self.release[r, at] = self.release[r, before]
+            at = before
+        self.release[r, at] = free_from
         places.release_count += 1
         places.entries -= 1
         self.entry[r, place].next = places.free
