@@ -1,4 +1,4 @@
-"""What each clock of a rank of the naive machine is spent on: docs/microarchitecture.md, section 8, row by row.
+"""What each clock of a rank of the naive machine is spent on: docs/microarchitecture.md, section "Stalls", row by row.
 
 The state is looked at before any block is stepped. Only whether the rank gets a command through is seen afterwards,
 since ranks may share a bus.

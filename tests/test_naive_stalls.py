@@ -1,4 +1,4 @@
-"""Causes of the naive machine's clocks: by hand, and laws (docs/microarchitecture.md, section 8)."""
+"""Causes of the naive machine's clocks: by hand, and laws (docs/microarchitecture.md, section "Stalls")."""
 
 from __future__ import annotations
 
