@@ -60,7 +60,7 @@ cdef class Stalls:
         self.account[r].since = max(self.account[r].since, clk)
 
     cdef void begin(self, int r, int64_t clk, int head, int64_t visible) noexcept nogil:
-        """The rank is about to be stepped in clk; head: what its FIFO begins with, and from which clock it is visible."""
+        """The rank is about to be stepped in clk; head: what its FIFO begins with, visible from clock `visible` on."""
         cdef Account* account = &self.account[r]
         cdef Window* window = &self.window.window[r]
         account.known = -1
