@@ -62,7 +62,7 @@ def test_as_many_reads_arrive_as_the_rate_says(rate: int, seed: int, upto: int) 
     """Nothing is sent, so all that have arrived stand in the queue: one in each of the spans of 1000 / rate clocks."""
     traffic = traffic_of(rate, seed)
     (queue,) = traffic.counts(upto + 1)[[TRAFFIC_COUNTERS.index("longest_queue")]]
-    whole = upto * rate // 1000
+    whole = (upto + 1) * rate // 1000
     assert whole <= queue <= whole + 1
 
 

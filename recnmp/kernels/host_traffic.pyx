@@ -2,7 +2,7 @@
 
 The page is docs/microarchitecture.md, section 3, "Host traffic". When read i arrives and which line it is of follows
 from i alone, so the host's queue is two numbers and never full. What the bus does with reads and lines is in
-channel.pyx.
+host_bus.pyx.
 """
 
 cimport cython
