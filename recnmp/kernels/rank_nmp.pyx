@@ -36,7 +36,7 @@ cdef class RankNmp:
     """All rank-NMPs of one channel.
 
     window: windows and schedulers of its ranks. fifo_depth: instructions that a FIFO holds. tags_per_group: P of D6.
-    pipeline: clocks of the datapath. cache: of the same window, or None. stalls: of the same window, or None: nobody asks.
+    pipeline: clocks of the datapath. cache, stalls: of the same window, or None.
     """
 
     def __init__(
