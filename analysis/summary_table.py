@@ -34,6 +34,7 @@ def render(document: Mapping[str, Any]) -> str:
         ("data on the channel", "GB/s", [_number(run["gb_per_s"]["bus"], 2) for run in runs]),
         ("instructions", "per lookup", [_instructions(run) for run in runs]),
         *_cache_rows(runs),
+        *_traffic_rows(runs),
         *_profile_rows(runs),
         *_energy_rows(runs),
         ("energy saving", "%", [_scaled(run["energy_saving"], 100, 1) for run in runs]),
@@ -41,6 +42,8 @@ def render(document: Mapping[str, Any]) -> str:
     ]
     lines = [*heading(document), "", *_aligned(rows), ""]
     lines += [f"energy  {words}" for words in dict.fromkeys(run["energy_counts"] for run in runs)]
+    if any(run["host_traffic"] for run in runs):
+        lines.append("host reads  beside the near-memory work, of other programs; the baseline has none")
     lines.append("ceiling  least clocks that a run's own counts allow, and the speedup that they would give")
     return "\n".join(lines)
 
@@ -93,8 +96,17 @@ def _units(config: Mapping[str, Any]) -> str:
     return (
         f"{_counted(nmp['poolings_per_packet'], 'pooling')} a packet, {_counted(flight, 'packet')} in flight, "
         f"{_counted(nmp['threads'], 'thread')}, {nmp['packet_policy']}"
-        f"{', ' + cache if cache else ''}"
+        f"{', ' + cache if cache else ''}{_slower(config)}"
     )
+
+
+def _slower(config: Mapping[str, Any]) -> str:
+    """What is not as usual in how units are driven, in words."""
+    nmp, rate = config["nmp"], config["traffic"]["reads_per_1000_clocks"]
+    plain = ", plain DDR commands" if nmp["command_mode"] == "ddr" else ""
+    clock = f", units on one clock in {nmp['nmp_clock_divider']}" if nmp["nmp_clock_divider"] > 1 else ""
+    reads = f", {_counted(rate, 'host read')} in 1000 clocks and channel" if rate else ""
+    return plain + clock + reads
 
 
 def _rank_cache(config: Mapping[str, Any]) -> str:
@@ -190,6 +202,19 @@ def _energy_rows(runs: Sequence[Mapping[str, Any]]) -> list[Row]:
         values = [run["energy_pj_per_lookup"][part] for run in runs]
         if part == "total" or any(values):
             rows.append((f"energy, {part.replace('_', ' ')}", "pJ/lookup", [_number(v, 1) for v in values]))
+    return rows
+
+
+def _traffic_rows(runs: Sequence[Mapping[str, Any]]) -> list[Row]:
+    """What the host's own reads met, and what they cost; nothing where no run has any."""
+    if not any(run["host_traffic"] for run in runs):
+        return []
+    met = [run["host_traffic"] or {"latency_clocks": {}} for run in runs]
+    rows: list[Row] = [
+        (f"host reads, latency {name}", "tCK", [_number(its["latency_clocks"].get(name), 0) for its in met])
+        for name in ("mean", "p95", "p99")
+    ]
+    rows.append(("slowdown by host reads", "x", [_number(its.get("slowdown"), 2) for its in met]))
     return rows
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from .kernels.channel import CHANNEL_COUNTERS, Channel
+from .kernels.channel import Channel
 from .kernels.dimm_nmp import DIMM_COUNTERS
+from .kernels.host_bus import CHANNEL_COUNTERS
+from .kernels.host_traffic import TRAFFIC_COUNTERS
 from .kernels.stalls import CAUSES
 from .kernels.window_entries import RANK_COUNTERS
 from .stats import per_rank
@@ -30,10 +32,18 @@ _PER_RANK_CACHE = {
 }
 
 
+def traffic_counters(kernel: Channel) -> dict[str, int]:
+    """What the host's reads beside the near-memory work met, by the kernel's names; empty if there are none."""
+    if kernel.traffic is None:
+        return {}
+    return dict(zip(TRAFFIC_COUNTERS, map(int, kernel.traffic.counts(kernel.now)), strict=True))
+
+
 def channel_counters(kernel: Channel, end: int) -> dict[str, int]:
     """Counts since the last reset; of fp_adds those of the adder trees. end: clock at which the last batch ended."""
     channel = dict(zip(CHANNEL_COUNTERS, map(int, kernel.counts()), strict=True))
     dimms = dict(zip(DIMM_COUNTERS, map(int, kernel.dimms.counts()), strict=True))
+    traffic = traffic_counters(kernel)
     by_rank = kernel.ranks.window.entries.counts()
     counted = {
         "packets": channel["packets"],
@@ -41,6 +51,9 @@ def channel_counters(kernel: Channel, end: int) -> dict[str, int]:
         "packet_instructions": 2 * channel["packets"],
         "instruction_clocks": channel["instruction_clocks"],
         "result_bursts": channel["result_bursts"],
+        "ca_commands": channel["instruction_clocks"] if kernel.plain_ddr else 0,
+        "host_reads": traffic.get("reads_sent", 0),
+        "host_lines": traffic.get("lines_crossed", 0),
         "turnarounds": channel["turnarounds"],
         "fp_adds": dimms["tree_adds"],
     }

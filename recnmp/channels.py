@@ -14,6 +14,7 @@ from .config.system import BURST_BYTES, SystemConfig
 from .kernels.channel import Channel
 from .kernels.dimm_nmp import DimmNmp
 from .kernels.dram import Device, TimingTable
+from .kernels.host_traffic import HostTraffic
 from .kernels.operand_path import OperandPath
 from .kernels.rank_cache import RankCache
 from .kernels.rank_nmp import RankNmp
@@ -27,11 +28,13 @@ _COMMANDS = ("ACT", "PRE", "PREA", "RD", "REF")
 _LOOK_S = 0.1  # between two looks at progress and Ctrl-C while several channels run
 
 
-def make_channel(config: SystemConfig, by_line: bool = False, stalls: bool = False) -> Channel:
+def make_channel(
+    config: SystemConfig, by_line: bool = False, number: int = 0, stalls: bool = False
+) -> Channel:
     """The kernel of one channel of a near-memory system.
 
     by_line: in all tables each line is one operand (`host.is_by_line`), of which the kernel makes a shortcut.
-    stalls: count what the clocks of ranks go to.
+    number: of the channel; each has its own host traffic. stalls: count what the clocks of ranks go to.
     """
     timing, devices, units, memory = config.dram.timings(), config.dram.devices(), config.units, config.memory
     shared = units.local_bus == "per_dimm"
@@ -44,7 +47,10 @@ def make_channel(config: SystemConfig, by_line: bool = False, stalls: bool = Fal
         timing.nCL + timing.nBL,
         units.accumulate,
         units.poolings_per_packet,
-        foreseen=by_line and not units.rank_cache_bytes and units.accumulate <= timing.nCCDS,
+        foreseen=by_line
+        and not units.rank_cache_bytes
+        and units.accumulate * units.nmp_clock_divider <= timing.nCCDS,
+        divider=units.nmp_clock_divider,
     )
     window = RankWindow(
         device,
@@ -65,12 +71,35 @@ def make_channel(config: SystemConfig, by_line: bool = False, stalls: bool = Fal
             devices.bursts_per_row,
             units.rank_cache_flush == "batch",
         )
-    ranks = RankNmp(
-        window, units.fifo, units.poolings_per_packet, pipeline, cache, Stalls(window) if stalls else None
-    )
+    account = Stalls(window, units.nmp_clock_divider) if stalls else None
+    ranks = RankNmp(window, units.fifo, units.poolings_per_packet, pipeline, cache, account)
     dimms = DimmNmp(ranks, units.tag_groups, units.accumulate)
     return Channel(
-        ranks, dimms, units.instructions_per_clock, units.bus_turnaround, timing.nBL, units.skip_full_rank
+        ranks,
+        dimms,
+        units.instructions_per_clock,
+        units.bus_turnaround,
+        timing.nBL,
+        units.skip_full_rank,
+        units.command_mode == "ddr",
+        _make_traffic(config, number),
+    )
+
+
+def _make_traffic(config: SystemConfig, number: int) -> HostTraffic | None:
+    """The host's reads beside the near-memory work on a channel, if there are any (D17)."""
+    if config.traffic is None or not config.traffic.reads_per_1000_clocks:
+        return None
+    devices, memory = config.dram.devices(), config.memory
+    return HostTraffic(
+        config.traffic.reads_per_1000_clocks,
+        config.traffic.seed + number,
+        memory.dimms,
+        memory.ranks_per_dimm,
+        devices.bankgroups,
+        devices.banks,
+        devices.rows,
+        devices.bursts_per_row,
     )
 
 
@@ -86,7 +115,8 @@ class Channels:
 
     def __init__(self, config: SystemConfig, by_line: bool = False, workers: int | None = None) -> None:
         self.kernels = [
-            make_channel(config, by_line, config.run.stalls) for _ in range(config.memory.channels)
+            make_channel(config, by_line, number, config.run.stalls)
+            for number in range(config.memory.channels)
         ]
         self._workers = min(len(self.kernels), workers or os.cpu_count() or 1)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .config.system import BURST_BYTES, EnergyTable, SystemConfig
-from .stats import total
+from .stats import INSTRUCTIONS, total
 
 PARTS = (
     "activate",
@@ -35,7 +35,8 @@ def energy_pj(config: SystemConfig, counters: Mapping[str, int]) -> dict[str, fl
     Returns:
         PARTS and `total` -> pJ. data_*: inside the DRAM devices. io_data: bursts that crossed the channel
         (host: every read and write; near memory: results, and buffer IO when its constant is not 0).
-        io_command: host_command_bits an ACT, PRE, RD or WR; or the bits of each NMP instruction.
+        (host reads beside the near-memory work included.) io_command: host_command_bits an ACT, PRE, RD or WR of a
+        host, or a plain DDR command of near-memory units; or the bits of each NMP instruction.
     """
     table = config.energy
     reads, writes = total(counters, "rd"), total(counters, "wr")
@@ -44,8 +45,10 @@ def energy_pj(config: SystemConfig, counters: Mapping[str, int]) -> dict[str, fl
         command_bits = _host_command_bits(table, counters)
         buffer_bits = 0
     else:
-        io_bits = total(counters, "result_bursts") * _BURST_BITS
+        io_bits = (total(counters, "result_bursts") + total(counters, "host_lines")) * _BURST_BITS
         command_bits = _instruction_bits(table, counters)
+        if config.units.command_mode == "ddr":
+            command_bits = total(counters, "ca_commands") * table.host_command_bits
         buffer_bits = reads * _BURST_BITS
     parts = {
         "activate": total(counters, "act") * table.activate_pj,
@@ -73,6 +76,10 @@ def what_counts(config: SystemConfig) -> str:
         bits = (
             f"{table.instruction_bits} bits an instruction ({table.offset_instruction_bits} with ByteOffset)"
         )
+        if config.units.command_mode == "ddr":
+            bits = f"{table.host_command_bits} bits a plain DDR command"
+        if config.reads_per_1000_clocks:
+            what += ", host reads included"
         unsourced = "" if table.buffer_io_pj_per_bit else " (unsourced)"
         buffer = f"DRAM-to-buffer IO {table.buffer_io_pj_per_bit:g} pJ/bit{unsourced}; "
     commands = f"counted, {bits}" if table.command_io else "not counted"
@@ -85,5 +92,5 @@ def _host_command_bits(table: EnergyTable, counters: Mapping[str, int]) -> int:
 
 def _instruction_bits(table: EnergyTable, counters: Mapping[str, int]) -> int:
     with_offset = total(counters, "offset_instructions")
-    plain = total(counters, "instructions") + total(counters, "packet_instructions") - with_offset
+    plain = sum(total(counters, name) for name in INSTRUCTIONS) - with_offset
     return plain * table.instruction_bits + with_offset * table.offset_instruction_bits

@@ -88,7 +88,7 @@ class Layout:
 
 
 # Opcodes. That of a LOOKUP says which line of its row its run begins with: LOOKUP + line for 0 to 7, LOOKUP_LINE_8.
-CONFIG, END, LOOKUP_LINE_8, LOOKUP = 1, 2, 4, 8
+CONFIG, END, HOST_READ, LOOKUP_LINE_8, LOOKUP = 1, 2, 3, 4, 8
 
 # Bits of ddr_cmd: the commands that the host expects the rank to need (D3).
 PREDICT_ACT, PREDICT_RD, PREDICT_PRE = 1, 2, 4
@@ -107,7 +107,11 @@ ADDRESS = Layout(
 INSTRUCTION = Layout(
     "NMP instruction",
     (
-        Field("opcode", 4, "1 CONFIG, 2 END, LOOKUP: 8 + first line of the run in its row, 4 for line 8"),
+        Field(
+            "opcode",
+            4,
+            "1 CONFIG, 2 END, 3 HOST_READ, LOOKUP: 8 + first line of the run in its row, 4 for line 8",
+        ),
         Field("ddr_cmd", 3, "predicted commands: bit 0 ACT, 1 RD, 2 PRE"),
         Field("address", 32, "LOOKUP: layout `address`; CONFIG: layout `config`"),
         Field("vsize", 3, "bursts of 64 bytes, less one"),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from .channel_counters import channel_counters
+from .channel_counters import channel_counters, traffic_counters
 from .channels import Channels
 from .config.system import SystemConfig
 from .host import Locality, PacketBuilder, is_by_line
@@ -20,6 +20,7 @@ from .placement import Placement
 from .progress import Meter, Progress
 from .rows import CANONICAL_NAN
 from .stats import add_counters
+from .traffic import TrafficMeasures, measure
 from .values import Float32s, Values
 from .workload import Batch, Table
 
@@ -163,6 +164,14 @@ class NmpEngine:
     def packet_stats(self) -> PacketStats:
         """Of all packets since the last reset."""
         return self._tally.stats()
+
+    def host_traffic(self) -> TrafficMeasures | None:
+        """What the host's reads met since the last reset; None if there are none (the TrafficEngine of simulate)."""
+        kernels = [kernel for kernel in self.channels.kernels if kernel.traffic is not None]
+        if not kernels:
+            return None
+        latencies = [kernel.traffic.latencies() for kernel in kernels if kernel.traffic is not None]
+        return measure(list(map(traffic_counters, kernels)), latencies)
 
     def _elements(self, batch: Batch) -> tuple[int, int]:
         """Elements of all lookups, and of those of quantised tables.

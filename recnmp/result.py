@@ -30,6 +30,7 @@ from .stats import (
     total,
     with_totals,
 )
+from .traffic import TrafficMeasures
 from .workload import Workload
 
 SCHEMA = "recnmp.result/1"
@@ -50,6 +51,8 @@ class Result:
         baseline: name of the run that speed-up and saving are relative to (its own name for a baseline);
             None if it ran alone.
         baseline_clocks, baseline_pj: of the baseline over the same batches.
+        host_traffic: the reads of other programs beside the near-memory work; None where there are none.
+        quiet_clocks: of the same system over the same batches without that traffic; None if it did not run.
         packets: what is said of its packets; None for a system without.
         sums_sha256: hash of all batches' sums (float32, table by table), warm-up included;
             None when the run has no values.
@@ -68,6 +71,8 @@ class Result:
     baseline: str | None = None
     baseline_clocks: int | None = None
     baseline_pj: float | None = None
+    host_traffic: TrafficMeasures | None = None
+    quiet_clocks: int | None = None
     packets: PacketStats | None = None
     sums_sha256: str | None = None
     profile: Mapping[str, Any] | None = None
@@ -103,7 +108,7 @@ class Result:
     @property
     def bus_bytes(self) -> int:
         """Bytes of the 64-byte data bursts that crossed the channel; no commands, no instructions."""
-        bursts = ("rd", "wr") if self.config.kind == "host" else ("result_bursts",)
+        bursts = ("rd", "wr") if self.config.kind == "host" else ("result_bursts", "host_lines")
         return BURST_BYTES * sum(total(self.counters, name) for name in bursts)
 
     def as_json(self) -> dict[str, Any]:
@@ -143,6 +148,7 @@ class Result:
             "hit_rate": hit_rate(self.counters),
             "hit_rate_by_rank": hit_rates(self.counters),
             "stalls": stalls(self.counters),
+            "host_traffic": self._traffic(),
             "hit_rate_by_table": self._hit_rate_by_table(),
             "packet_latency_clocks": {
                 name: getattr(self.packets, name, None)
@@ -155,6 +161,20 @@ class Result:
             "counters": with_totals(self.counters),
             "sums_sha256": self.sums_sha256,
             "profile": None if self.profile is None else dict(self.profile),
+        }
+
+    def _traffic(self) -> dict[str, Any] | None:
+        measures = self.host_traffic
+        if measures is None:
+            return None
+        return {
+            "reads_per_1000_clocks": self.config.reads_per_1000_clocks,
+            "reads": measures.reads,
+            "latency_clocks": {
+                name: getattr(measures, name) for name in ("mean", "p50", "p95", "p99", "max")
+            },
+            "longest_queue": measures.longest_queue,
+            "slowdown": _ratio(self.clocks, self.quiet_clocks),
         }
 
     def _hit_rate_by_table(self) -> list[dict[str, Any]]:

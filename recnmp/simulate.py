@@ -22,6 +22,7 @@ from .placement import Placement
 from .progress import Meter, Progress
 from .result import Comparison, Result, describe_trace
 from .stats import check_counters
+from .traffic import TrafficMeasures
 from .values import Values
 from .workload import Batch, Table, Workload
 
@@ -56,6 +57,14 @@ class SummingEngine(Protocol):
 
     def results(self) -> list[npt.NDArray[np.float32]]:
         """Sums of the last batch, float32 [batch_size, dim] a table."""
+
+
+@runtime_checkable
+class TrafficEngine(Protocol):
+    """An engine beside whose work the host reads memory for other programs (D17)."""
+
+    def host_traffic(self) -> TrafficMeasures | None:
+        """What those reads met since the last reset; None if there are none."""
 
 
 @runtime_checkable
@@ -141,7 +150,7 @@ def compare(
 
     Returns:
         Baselines first. Systems whose baselines are equal share one; further ones are named
-        `host (SYSTEM)`.
+        `host (SYSTEM)`. A system with host traffic is followed by the same without, `SYSTEM (no traffic)`.
     """
     began = time.perf_counter()
     # every engine is made before the first one runs: what cannot be done is refused at once
@@ -153,7 +162,10 @@ def compare(
     for run in runs:
         run.execute(progress)
         results[run.config.name] = run.result()
-    measured = [_against(result, results[base_of[name]]) for name, result in results.items()]
+    measured = [
+        _against(result, results[base_of[name]], results.get(result.config.without_traffic().name))
+        for name, result in results.items()
+    ]
     seed = configs[0].placement.seed if configs else 0
     return Comparison(describe_trace(workload, name), seed, warmup, measured, time.perf_counter() - began)
 
@@ -163,13 +175,20 @@ def with_baselines(
 ) -> tuple[list[SystemConfig], dict[str, str]]:
     """All runs that a comparison makes, baselines first, and the name of each one's baseline by its name.
 
+    A near-memory system with host traffic is there twice: as it is, and without.
+
     Raises:
         RecnmpError: two of them have the same name.
     """
     wanted = [host(config) for config in configs]
     own = [_same(config, its) for config, its in zip(configs, wanted, strict=True)]
     baselines = [config for config, alone in zip(configs, own, strict=True) if alone]
-    others = [(config, its) for config, its, alone in zip(configs, wanted, own, strict=True) if not alone]
+    others = [
+        (each, its)
+        for config, its, alone in zip(configs, wanted, own, strict=True)
+        if not alone
+        for each in ((config, config.without_traffic()) if config.reads_per_1000_clocks else (config,))
+    ]
     base_of = {config.name: _find_baseline(baselines, its, config.name) for config, its in others}
     ordered = [*baselines, *(config for config, _ in others)]
     names = [config.name for config in ordered]
@@ -194,9 +213,10 @@ def _find_baseline(baselines: list[SystemConfig], wanted: SystemConfig, system: 
     return named.name
 
 
-def _against(run: Result, baseline: Result) -> Result:
+def _against(run: Result, baseline: Result, quiet: Result | None) -> Result:
     return replace(
         run,
+        quiet_clocks=None if quiet is None else quiet.clocks,
         baseline=baseline.config.name,
         baseline_clocks=baseline.clocks,
         baseline_pj=baseline.energy_pj["total"],
@@ -264,6 +284,7 @@ class _Run:
             clocks=self._end - self._first,
             latencies=tuple(self._latencies),
             counters=counters,
+            host_traffic=self._engine.host_traffic() if isinstance(self._engine, TrafficEngine) else None,
             packets=self._engine.packet_stats() if isinstance(self._engine, PacketEngine) else None,
             sums_sha256=self._sums.hexdigest() if self._sums else None,
             profile=self._profiler.report() if self._profiler else None,

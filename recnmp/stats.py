@@ -109,6 +109,17 @@ COUNTERS = {
         Counter(
             "result_bursts", "bursts", "nmp", False, "64-byte bursts of DIMM sums that crossed the channel"
         ),
+        Counter(
+            "ca_commands",
+            "commands",
+            "nmp",
+            False,
+            "plain DDR commands on the C/A pins where nothing is compressed; CONFIG and END are one each",
+        ),
+        Counter(
+            "host_reads", "reads", "nmp", False, "reads of the host's other programs that were sent (D17)"
+        ),
+        Counter("host_lines", "bursts", "nmp", False, "64-byte lines of such reads that crossed the channel"),
         Counter("turnarounds", "turnarounds", "nmp", False, "changes of direction or DIMM on the bus (D2)"),
         Counter("mispredictions", "instructions", "nmp", True, "command-presence bits that were wrong (D3)"),
         Counter("cache_hits", "lines", "nmp", True, "lines that the RankCache has"),
@@ -131,6 +142,8 @@ COUNTERS = {
     )
 }
 
+# on the channel, each once
+INSTRUCTIONS = ("instructions", "packet_instructions", "host_reads")
 _KEY = re.compile(r"(\w+)(?:\[(\d+)\])?")
 
 
@@ -216,8 +229,9 @@ def ceilings(config: SystemConfig, counters: Mapping[str, int]) -> dict[str, int
 
     Returns:
         name -> clocks:
-        bus: what crossed the busiest possible channel. Host: BL a read. Near memory: BL a result burst,
-            and 1 / instructions_per_clock an instruction. No turnarounds.
+        bus: what crossed the busiest possible channel. Host: BL a read. Near memory: BL a result burst or line
+            of a host read, and 1 / instructions_per_clock an instruction, or a clock a plain DDR command. No
+            turnarounds.
         faw: the run's own ACTs spread evenly over the ranks, four in FAW clocks.
         ccd: the run's own RDs spread evenly over the ranks, one in CCD_S clocks.
         slowest_rank: the same two for the rank that has most, as far as the engine tells ranks apart (the
@@ -231,9 +245,11 @@ def ceilings(config: SystemConfig, counters: Mapping[str, int]) -> dict[str, int
     if config.nmp is None:
         bursts, instruction_clocks = reads + total(counters, "wr"), 0
     else:
-        bursts = total(counters, "result_bursts")
-        instructions = total(counters, "instructions") + total(counters, "packet_instructions")
+        bursts = total(counters, "result_bursts") + total(counters, "host_lines")
+        instructions = sum(total(counters, name) for name in INSTRUCTIONS)
         instruction_clocks = -(-instructions // config.nmp.instructions_per_clock)
+        if config.nmp.command_mode == "ddr":
+            instruction_clocks = total(counters, "ca_commands")
 
     def activations(count: int) -> int:
         # the first four are free, each further one waits for the fourth last

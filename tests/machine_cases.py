@@ -97,6 +97,7 @@ class Case:
             banks=organisation.banks,
             rows=organisation.rows,
             bursts_a_row=organisation.columns // 8,
+            bankgroups=organisation.bankgroups,
             **self.parameters,
         )
 
@@ -277,6 +278,19 @@ def draw_cache(pick: Pick) -> dict[str, Any]:
     }
 
 
+def draw_bus(pick: Pick) -> dict[str, Any]:
+    """Parameters of the bus's other modes, most of them absent in most cases."""
+    drawn: dict[str, Any] = {}
+    if pick(0, 3) == 3:
+        drawn["command_mode"] = "ddr"
+    if pick(0, 2) == 2:
+        drawn["nmp_clock_divider"] = one_of(pick, 2, 4)
+    if pick(0, 2) == 2:
+        drawn["reads_per_1000_clocks"] = one_of(pick, 250, pick(1, 250), pick(1, 30))
+        drawn["traffic_seed"] = pick(0, 2**63 - 1)
+    return drawn
+
+
 def draw_localities(pick: Pick, style: str, batch: Batch) -> None:
     """A locality bit for each LOOKUP of the batch."""
     lookups = np.flatnonzero(is_lookup(batch.stream))
@@ -340,6 +354,7 @@ def draw_case(pick: Pick, most_packets: int, longest: int) -> Case:
         batch = encoder.encode(packets, one_of(pick, 0, 1, 2, 3, pick(0, 3000)))
         draw_localities(pick, locality, batch)
         batches.append(batch)
+    parameters |= draw_bus(pick)  # last, so that the rest of a seed's case stays as it was
     return Case(parameters, tuple(batches), bin, organisation, nREFI)
 
 

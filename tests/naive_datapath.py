@@ -30,7 +30,7 @@ class Datapath:
         if entering is not None:
             last = self.entered.get(self.sum_of(entering), -NEVER)
             if t - last < self.options.accumulate:
-                self.counters["hazard_clocks"] += 1
+                self.counters["hazard_clocks"] += self.options.divider
                 return None
             self.entered[self.sum_of(entering)] = t
         self.register = self.take(window, t)

@@ -1,7 +1,7 @@
 """The near-memory machine, plain and slow: docs/microarchitecture.md told once more, one call a clock.
 
 It is the twin against which the kernels are compared, so it was written from the page alone, never from a
-kernel. The host, the bus and the DIMM-NMPs are here (sections 2, 3 and 5); a rank is in tests/naive_rank.py.
+kernel. The DIMM-NMPs are here (section 5); the host and the bus are in tests/naive_host.py, a rank in naive_rank.py.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from naive_host import Host
 from naive_packets import Packet, read_packets
 from naive_rank import Rank, Rules
 from naive_stalls import Stalls
-from naive_window import Instruction
+from naive_traffic import Traffic
 
 TAGS = 16
-RESULT_CLOCKS = 4  # of a burst on the channel
 PATIENCE = 100_000  # clocks without any event after which a run is called stuck
 
 
@@ -47,6 +47,9 @@ class Options:
     rank_cache_bytes: int
     rank_cache_ways: int
     rank_cache_policy: str
+    command_mode: str
+    divider: int
+    bankgroups: int
 
 
 @dataclass
@@ -117,8 +120,9 @@ class Dimm:
             for element_group in range(packet.bursts_a_tag)
         ]
         self.clear(packet.group, t)
-        self.tree_free = t + len(bursts)
-        self.results.append(Result(packet, t + self.options.adder * self.levels + 1, bursts))
+        n = self.options.divider
+        self.tree_free = t + n * len(bursts)
+        self.results.append(Result(packet, t + n * (self.options.adder * self.levels + 1), bursts))
 
     def clear(self, group: int, t: int) -> None:
         for rank in self.ranks:
@@ -142,109 +146,6 @@ class Dimm:
                 self.ranks[place].issue(*choice, t)
                 self.first_asked = (place + 1) % n
                 return
-
-
-class Host:
-    """Packets, credits, tag groups and the channel bus."""
-
-    def __init__(self, dimms: Sequence[Dimm], ranks: Sequence[Rank], options: Options, log: Log) -> None:
-        self.dimms = dimms
-        self.ranks = ranks
-        self.options = options
-        self.log = log
-        self.credits = [options.fifo] * len(ranks)
-        self.group_free: list[int | None] = [0] * options.groups  # clock from which; None: taken
-        self.started = 0  # packets
-        self.unsent: list[Instruction] = []
-        self.unfinished: list[Packet] = []  # packets of the batch whose results have not all been sent
-        self.bus_end = 0  # the first clock after the last use
-        self.last_user: str | int | None = None  # "instructions" or the number of a DIMM
-        self.crossed = 0  # the clock at which the last result burst has crossed
-
-    def drive_bus(self, t: int) -> None:
-        self.collect_credits(t)
-        if t < self.bus_end:
-            return
-        turned = t >= self.bus_end + self.options.bus_turnaround
-        ready = {dimm.number: dimm.oldest_ready(t) for dimm in self.dimms if dimm.oldest_ready(t)}
-        if ready:
-            if self.last_user in ready:
-                number = self.last_user
-            else:
-                number = min(ready, key=lambda number: (ready[number].packet.age, number))
-            if self.last_user in (None, number) or turned:
-                self.send_result(number, ready[number], t)
-        elif self.last_user in (None, "instructions") or turned:
-            self.send_instructions(t)
-
-    def collect_credits(self, t: int) -> None:
-        for number, rank in enumerate(self.ranks):
-            self.credits[number] += sum(clk <= t for clk in rank.credits_back)
-            rank.credits_back = [clk for clk in rank.credits_back if clk > t]
-            assert 0 <= self.credits[number] <= self.options.fifo
-
-    def send_result(self, number: int, result: Result, t: int) -> None:
-        packet = result.packet
-        for tag, element_group in result.bursts:
-            self.log.bursts.append((t, number, packet.number, tag, element_group))
-            t += RESULT_CLOCKS
-        self.bus_end = self.crossed = t
-        self.last_user = number
-        self.dimms[number].results.remove(result)
-        packet.crossed += len(result.bursts)
-        if packet.end_sent and packet.crossed == len(packet.expected) * packet.bursts_a_tag:
-            self.group_free[packet.group] = self.crossed
-            self.unfinished.remove(packet)
-
-    def send_instructions(self, t: int) -> None:
-        sent, place = 0, 0  # place in `unsent`; those before it are LOOKUPs that were skipped
-        while place < len(self.unsent) and sent < self.options.instructions_per_clock:
-            instruction = self.unsent[place]
-            if instruction.kind == "LOOKUP":
-                if not self.credits[instruction.rank]:
-                    if not self.options.skip_full_rank:
-                        break
-                    place += 1
-                    continue
-                self.send(instruction, [instruction.rank], t)
-            else:
-                if not all(self.credits):
-                    break
-                if instruction.kind == "END" and place:
-                    break
-                if instruction.kind == "CONFIG" and not self.take_group(instruction.packet, t):
-                    break
-                if instruction.kind == "END":
-                    instruction.packet.end_sent = True
-                self.send(instruction, range(len(self.ranks)), t)
-            del self.unsent[place]
-            sent += 1
-        if sent:
-            self.bus_end = t + 1
-            self.last_user = "instructions"
-
-    def take_group(self, packet: Packet, t: int) -> bool:
-        for group, free in enumerate(self.group_free):
-            if free is not None and free <= t:
-                packet.group = group
-                packet.age = self.started
-                self.started += 1
-                self.group_free[group] = None
-                return True
-        return False
-
-    def send(self, instruction: Instruction, numbers: Sequence[int], t: int) -> None:
-        packet = instruction.packet
-        for number in numbers:
-            self.credits[number] -= 1
-            self.ranks[number].fifo.append((t + 1, instruction))
-            assert len(self.ranks[number].fifo) <= self.options.fifo
-        if instruction.kind == "LOOKUP":
-            packet.expected.add((instruction.rank // self.options.ranks_per_dimm, instruction.tag))
-        if instruction.kind == "END":
-            for dimm in self.dimms:
-                dimm.packets[packet.group] = packet
-        self.log.sends.append((t, instruction.index))
 
 
 class Machine:
@@ -280,38 +181,58 @@ class Machine:
         rank_cache_ways: int = 4,
         rank_cache_policy: str = "lru",
         rank_cache_flush: str = "never",
+        command_mode: str = "compressed",
+        nmp_clock_divider: int = 1,
+        bankgroups: int = 4,
+        reads_per_1000_clocks: int = 0,
+        traffic_seed: int = 1,
     ) -> None:
         groups = TAGS // poolings_per_packet
         if packets_in_flight is not None:
             groups = min(groups, packets_in_flight)
+        n = nmp_clock_divider
         pipeline = dequantise + multiply + accumulate
         self.poolings_per_packet = poolings_per_packet
         self.flush_batches = rank_cache_flush == "batch"
         self.options = Options(
             nCL, nBL, nREFI, dimms, ranks_per_dimm, fifo, window, groups, instructions_per_clock,
-            bus_turnaround, stagger, local_bus, skip_full_rank, pipeline, accumulate,
+            bus_turnaround, stagger, local_bus, skip_full_rank, n * pipeline, n * accumulate,
             accumulate if adder is None else adder,
             banks, rows, bursts_a_row, rank_cache_bytes, rank_cache_ways, rank_cache_policy,
+            command_mode, nmp_clock_divider, bankgroups,
         )  # fmt: skip
         self.log = Log(dimms * ranks_per_dimm)
+        self.traffic = Traffic(self.options, reads_per_1000_clocks, traffic_seed)
         self.ranks: list[Rank] = []
         self.dimms: list[Dimm] = []
         for number in range(dimms):
             rules = Rules(rules_host_scope if local_bus == "per_dimm" else rules_rank_scope)
             ranks = [
-                Rank(number * ranks_per_dimm + place, rules, self.options, self.log)
+                Rank(number * ranks_per_dimm + place, rules, self.options, self.log, self.traffic)
                 for place in range(ranks_per_dimm)
             ]
             self.ranks += ranks
             self.dimms.append(Dimm(number, ranks, self.options))
-        self.host = Host(self.dimms, self.ranks, self.options, self.log)
+        self.host = Host(self.dimms, self.ranks, self.options, self.log, self.traffic)
         self.stalls = [Stalls(rank) for rank in self.ranks]
         self.clock = 0  # the next one to be ticked
         self.blocks = [self.host.drive_bus]
         for dimm in self.dimms:
-            self.blocks += [dimm.schedule, dimm.add_ranks]
+            self.blocks += [self.slow(dimm.schedule), self.slow(dimm.add_ranks)]
         for rank in self.ranks:
-            self.blocks += [rank.decode, rank.use_cache, rank.take_data]
+            self.blocks += [self.slow(rank.decode), self.slow(rank.use_cache), self.slow(rank.take_data)]
+
+    def slow(self, block):
+        """A block of a unit, which works on one clock in `divider`.
+
+        What others of its kind see from t+1 on they look at in t + divider.
+        """
+
+        def step(t: int) -> None:
+            if t % self.options.divider == 0:
+                block(t)
+
+        return step
 
     def tick(self) -> None:
         """One clock. The order of blocks does not matter: tests shuffle `blocks`."""
@@ -333,6 +254,7 @@ class Machine:
         for rank in self.ranks:
             if self.flush_batches and rank.cache is not None:
                 rank.cache.flush()
+        self.host.start = start_clock
         for packet, instructions in read_packets(stream, bounds, self.poolings_per_packet):
             self.host.unfinished.append(packet)
             self.host.unsent += instructions

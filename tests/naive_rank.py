@@ -62,11 +62,12 @@ class Rules:
 class Rank:
     """FIFO, decoder, window, scheduler, refresh, datapath and done bits of rank `number` of the channel."""
 
-    def __init__(self, number, rules, options, log) -> None:
+    def __init__(self, number, rules, options, log, traffic) -> None:
         self.number = number
         self.rules = rules
         self.options = options
         self.log = log
+        self.traffic = traffic
         self.fifo: list[tuple[int, Instruction]] = []  # (visible from, instruction)
         self.popped: tuple[int, Instruction] | None = None  # (clock, instruction), the last one
         self.credits_back: list[int] = []  # clocks at which the host sees a credit come back
@@ -110,18 +111,24 @@ class Rank:
             self.popped_end[group] = None
             self.last_entered[group] = -NEVER
             self.done_since[group] = self.done_until[group] = NEVER
-        elif instruction.kind == "LOOKUP":
+        elif instruction.kind in ("LOOKUP", "HOST_READ"):
             if sum(entry.room > t for entry in self.window) >= self.options.window:
                 return
             self.window = [entry for entry in self.window if entry.room > t]
-            self.window.append(self.decoded(instruction, group, t))
-            self.valid[group].add(instruction.tag)
-            self.outstanding[group] += len(self.window[-1].operands)
+            if instruction.kind == "HOST_READ":
+                self.window.append(self.traffic.enter(instruction, t))
+            else:
+                self.decode_lookup(instruction, group, t)
         else:
             self.popped_end[group] = t
             self.find_done(group)
         self.popped = t, self.fifo.pop(0)[1]
         self.credits_back.append(t + 1)
+
+    def decode_lookup(self, instruction: Instruction, group: int, t: int) -> None:
+        self.window.append(self.decoded(instruction, group, t))
+        self.valid[group].add(instruction.tag)
+        self.outstanding[group] += len(self.window[-1].operands)
 
     def decoded(self, instruction: Instruction, group: int, t: int) -> Entry:
         entry = Entry(instruction, group)
@@ -217,6 +224,8 @@ class Rank:
             row, column = entry.instruction.row, line.column
             line.read = t
             line.present_from = t + self.options.nCL + self.options.nBL - 1
+            if entry.instruction.kind == "HOST_READ":
+                self.traffic.land(entry, t, self.options.divider)
             if self.cache is not None:
                 self.cache.read(line)
             self.compare_prediction(entry)

@@ -34,7 +34,8 @@ class RankCache:
     def use_port(self, window: Sequence[Entry], t: int) -> Line | None:
         """One clock; the line that was probed, if any."""
         for line in self.fetched:
-            if line.read == t - self.options.nCL - self.options.nBL:
+            # the first clock of the unit that is not before
+            if t - self.options.divider < line.read + self.options.nCL + self.options.nBL <= t:
                 self.fill(line, t)
                 return None
         for entry in window:

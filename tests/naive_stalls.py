@@ -1,4 +1,4 @@
-"""What each clock of a rank of the naive machine is spent on: docs/microarchitecture.md, section 8, row by row.
+"""What each clock of a rank of the naive machine is spent on: docs/microarchitecture.md, section "Stalls", row by row.
 
 The state is looked at before any block is stepped. Only whether the rank gets a command through is seen afterwards,
 since ranks may share a bus.
@@ -34,6 +34,7 @@ class Stalls:
             row.clocks for row in rank.rules.rows["ACT"] if row.level == "rank" and "REF" in row.preceding
         )
         self.counting = True  # from clock 0 on, or the start of the batch after a reset
+        self.drained = False  # the last instruction of a packet that was popped closed a batch
         self.judged = ""  # cause of this clock, if the rank issues no command for an entry in it
         self.decodes = False
         self.causes: list[str] = []  # clock by clock, counted or not
@@ -50,15 +51,25 @@ class Stalls:
 
     def judge(self, t: int) -> None:
         """Before clock t."""
+        if t % self.rank.options.divider:
+            return  # the cause is that of the clock in which the unit worked last
         self.decodes = self.will_decode(t)
         self.judged = self.cause_without_command(t)
 
     def count(self, t: int) -> None:
         """After clock t."""
+        if t % self.rank.options.divider:
+            self.add(self.causes[-1])
+            return
         issued_at, command = self.rank.last_command
         popped = self.rank.popped is not None and self.rank.popped[0] == t
         assert popped == self.decodes
         cause = "working" if issued_at == t and command in ("ACT", "PRE", "RD") else self.judged
+        if popped and self.rank.popped[1].kind != "HOST_READ":
+            self.drained = self.rank.popped[1].closes_batch
+        self.add(cause)
+
+    def add(self, cause: str) -> None:
         self.causes.append(cause)
         if self.counting:
             self.rank.counters[f"clocks_{cause}"] += 1
@@ -74,9 +85,8 @@ class Stalls:
             return "working"
         head = self.head(t)
         if head is not None:
-            return {"LOOKUP": "datapath_full", "CONFIG": "result_full"}[head.kind]
-        popped = self.rank.popped
-        return "drained" if popped is not None and popped[1].closes_batch else "no_instruction"
+            return "result_full" if head.kind == "CONFIG" else "datapath_full"
+        return "drained" if self.drained else "no_instruction"
 
     def is_refreshing(self, t: int) -> bool:
         return self.rank.refresh_is_due(t) or 1 <= t - self.rank.last_refresh <= self.nRFC - 1
@@ -109,6 +119,6 @@ class Stalls:
         head = self.head(t)
         if head is None:
             return False
-        if head.kind == "LOOKUP":
+        if head.kind in ("LOOKUP", "HOST_READ"):
             return sum(entry.room > t for entry in self.rank.window) < self.rank.options.window
         return head.kind == "END" or not self.rank.done(head.packet.group, t)

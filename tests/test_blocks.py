@@ -14,13 +14,19 @@ NOTHING = np.zeros(0, instruction_dtype)
 
 
 def one_batch(seed: int) -> Case:
-    """A random case with private buses, cut to its first batch that is not empty."""
+    """A random case with private buses and without what a block alone does not see, cut to its first batch."""
     batches: tuple[Batch, ...] = ()
     while not batches:
         case = random_case(seed)
         batches = tuple(batch for batch in case.batches if len(batch.stream))[:1]
         seed += 1000
-    return Case({**case.parameters, "local_bus": "none"}, batches, case.bin, case.organisation, case.nREFI)
+    alone = {
+        "local_bus": "none",
+        "command_mode": "compressed",
+        "nmp_clock_divider": 1,
+        "reads_per_1000_clocks": 0,
+    }
+    return Case(case.parameters | alone, batches, case.bin, case.organisation, case.nREFI)
 
 
 @pytest.mark.parametrize("seed", range(12))

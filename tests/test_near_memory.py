@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import islice
 
 import numpy as np
@@ -18,6 +19,7 @@ from recnmp.isa import CONFIG
 from recnmp.kernels.channel import Channel
 from recnmp.kernels.dimm_nmp import DimmNmp
 from recnmp.kernels.dram import Device, TimingTable
+from recnmp.kernels.host_traffic import TRAFFIC_COUNTERS, HostTraffic
 from recnmp.kernels.operand_path import OperandPath
 from recnmp.kernels.rank_cache import RankCache
 from recnmp.kernels.rank_nmp import RankNmp
@@ -43,6 +45,10 @@ DEFAULTS = {
     "rank_cache_ways": 4,
     "rank_cache_policy": "lru",
     "rank_cache_flush": "never",
+    "command_mode": "compressed",
+    "nmp_clock_divider": 1,
+    "reads_per_1000_clocks": 0,
+    "traffic_seed": 1,
 }
 
 # what a packet's lines met, as kernels/packet_log names it
@@ -72,7 +78,7 @@ def kernel(case: Case, general: bool = False, watched: bool = False) -> Channel:
     watched: clocks of ranks are counted by cause."""
     words, timing, devices = DEFAULTS | case.parameters, case.timing, organisation_preset(case.organisation)
     poolings = words["poolings_per_packet"]
-    shared = words["local_bus"] == "per_dimm"
+    shared, divider = words["local_bus"] == "per_dimm", words["nmp_clock_divider"]
     device = Device(
         TimingTable(rules(timing, "jedec", "host" if shared else "rank")),
         words["dimms"] * words["ranks_per_dimm"],
@@ -87,8 +93,9 @@ def kernel(case: Case, general: bool = False, watched: bool = False) -> Channel:
         poolings,
         foreseen=not general
         and not words["rank_cache_bytes"]
-        and words["accumulate"] <= timing.nCCDS
+        and words["accumulate"] * divider <= timing.nCCDS
         and is_by_line(case.stream),
+        divider=divider,
     )
     window = RankWindow(
         device,
@@ -109,7 +116,7 @@ def kernel(case: Case, general: bool = False, watched: bool = False) -> Channel:
             devices.bursts_per_row,
             words["rank_cache_flush"] == "batch",
         )
-    stalls = Stalls(window) if watched else None
+    stalls = Stalls(window, words["nmp_clock_divider"]) if watched else None
     ranks = RankNmp(window, words["fifo"], poolings, 11 + words["accumulate"], cache, stalls)
     groups = min(words["packets_in_flight"] or 16, 16 // poolings)
     return Channel(
@@ -119,6 +126,24 @@ def kernel(case: Case, general: bool = False, watched: bool = False) -> Channel:
         words["bus_turnaround"],
         4,
         words["skip_full_rank"],
+        words["command_mode"] == "ddr",
+        host_traffic(case),
+    )
+
+
+def host_traffic(case: Case) -> HostTraffic | None:
+    words, devices = DEFAULTS | case.parameters, organisation_preset(case.organisation)
+    if not words["reads_per_1000_clocks"]:
+        return None
+    return HostTraffic(
+        words["reads_per_1000_clocks"],
+        words["traffic_seed"],
+        words["dimms"],
+        words["ranks_per_dimm"],
+        devices.bankgroups,
+        devices.banks,
+        devices.rows,
+        devices.bursts_per_row,
     )
 
 
@@ -132,6 +157,7 @@ def run_kernel(case: Case, skip: bool, drain: bool = True, general: bool = False
         "sends": [],
         "ends": [],
         "packets": [],
+        "reads": [],
         "counts": [],
     }
     end = 0
@@ -140,6 +166,7 @@ def run_kernel(case: Case, skip: bool, drain: bool = True, general: bool = False
         end = channel.run(batch.stream.copy(), end + batch.gap, skip=skip, logging=True, drain=drained)
         commands, operands, bursts, sends = channel.take_logs()
         logs["ends"].append((end,))
+        logs["reads"] += channel.take_traffic().tolist()
         counts = (channel.counts(), channel.dimms.counts(), channel.ranks.window.entries.counts())
         logs["counts"].append((channel.now, *(n for block in counts for n in block.ravel().tolist())))
         logs["packets"] += channel.take_packets().tolist()
@@ -154,7 +181,16 @@ def run_kernel(case: Case, skip: bool, drain: bool = True, general: bool = False
     logs["counters"] = [
         tuple(counts) for counts in channel.ranks.window.entries.counts()[:, columns].tolist()
     ]
+    logs["traffic"] = traffic_rows(channel)
     return logs
+
+
+def traffic_rows(channel: Channel) -> Rows:
+    """Latencies of the host's reads, how many had each, and the longest queue."""
+    if channel.traffic is None:
+        return [(0,)]
+    queue = channel.traffic.counts(channel.now)[TRAFFIC_COUNTERS.index("longest_queue")]
+    return [*map(tuple, channel.traffic.latencies().tolist()), (int(queue),)]
 
 
 def packets_of(case: Case, log: Log) -> Rows:
@@ -172,6 +208,12 @@ def packets_of(case: Case, log: Log) -> Rows:
     return rows
 
 
+def leading_bits(latency: int) -> int:
+    """Of a long latency 14 bits are kept."""
+    cut = max(0, latency.bit_length() - 14)
+    return latency >> cut << cut
+
+
 def run_twin(case: Case) -> dict[str, Rows]:
     machine = case.machine()
     ends = case.run(machine)
@@ -183,6 +225,11 @@ def run_twin(case: Case) -> dict[str, Rows]:
         "sends": log.sends,
         "ends": [(end,) for end in ends],
         "packets": packets_of(case, log),
+        "reads": machine.traffic.log,
+        "traffic": [
+            *sorted(Counter(map(leading_bits, machine.traffic.latencies())).items()),
+            (machine.traffic.longest_queue,),
+        ],
         "counters": [tuple(counters[name] for name in COUNTERS) for counters in log.counters],
     }
 

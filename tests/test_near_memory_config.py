@@ -39,6 +39,10 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "nmp.rank_cache_ways": {"nmp": {"rank_cache_bytes": 4096, "rank_cache_ways": 1}},
     "nmp.rank_cache_policy": {"nmp": {"rank_cache_bytes": 4096, "rank_cache_policy": "random"}},
     "nmp.rank_cache_flush": {"nmp": {"rank_cache_bytes": 4096, "rank_cache_flush": "batch"}},
+    "nmp.command_mode": {"nmp": {"command_mode": "ddr"}},
+    "nmp.nmp_clock_divider": {"nmp": {"nmp_clock_divider": 2}},
+    "traffic.reads_per_1000_clocks": {"traffic": {"reads_per_1000_clocks": 40}},
+    "traffic.seed": {"traffic": {"reads_per_1000_clocks": 40, "seed": 2**63 - 1}},
     "nmp.hot_entries": {"nmp": EXACT},
     "nmp.hot_threshold": {"nmp": {**EXACT, "hot_threshold": 5}},
     "nmp.hot_scope": {"nmp": {**EXACT, "hot_scope": "batch"}},
@@ -62,9 +66,10 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 # some settings change nothing from the defaults, but from this: an instruction can pass only where FIFOs are full, only
-# a cache has ways, only what counts has a threshold, and where nothing is passed over queue and limit are idle
+# a cache has ways, only what counts has a threshold, only reads that there are have a seed, and where nothing is passed
+# over queue and limit are idle
 BASES = (
-    {"nmp.skip_full_rank": "nmp.fifo"}
+    {"nmp.skip_full_rank": "nmp.fifo", "traffic.seed": "traffic.reads_per_1000_clocks"}
     | {f"nmp.rank_cache_{name}": "nmp.rank_cache_bytes" for name in ("ways", "policy", "flush")}
     | {f"nmp.hot_{name}": "nmp.hot_entries" for name in ("threshold", "scope")}
     | {f"nmp.sketch_{name}": "a sketch" for name in ("rows", "counters", "counter_bits", "clear")}
@@ -138,6 +143,11 @@ def run_twin(system: SystemConfig, streams: list[Any]) -> dict[str, list[Any]]:
         rank_cache_ways=units["rank_cache_ways"],
         rank_cache_policy=units["rank_cache_policy"],
         rank_cache_flush=units["rank_cache_flush"],
+        command_mode=units["command_mode"],
+        nmp_clock_divider=units["nmp_clock_divider"],
+        bankgroups=system.dram.devices().bankgroups,
+        reads_per_1000_clocks=values["traffic"]["reads_per_1000_clocks"],
+        traffic_seed=values["traffic"]["seed"],
     )
     ends, clock = [], 0
     for stream in streams:
@@ -169,5 +179,5 @@ def test_every_setting_matters(name: str) -> None:
 def test_no_setting_of_the_units_is_forgotten() -> None:
     """A new key of section nmp or refresh needs its line above."""
     values = SystemConfig().model_dump()
-    keys = {f"{section}.{key}" for section in ("nmp", "refresh") for key in values[section]}
+    keys = {f"{section}.{key}" for section in ("nmp", "traffic", "refresh") for key in values[section]}
     assert keys <= set(SETTINGS)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from hypothesis import given, settings
-from machine_cases import Case, cases, random_case
+from machine_cases import Batch, Case, cases, random_case
 from naive_stalls import CAUSES
 from stall_corners import stall_corners
 from test_near_memory import CORNERS as MACHINE_CORNERS
@@ -81,6 +84,32 @@ def test_drawn_cases(case: Case) -> None:
 def test_batches_before_a_reset_are_not_counted(seed: int) -> None:
     case = next(case for case in (random_case(seed + 1000 * i) for i in range(99)) if len(case.batches) > 1)
     check(case, uncounted=1)
+
+
+def in_one_batch(case: Case) -> Case:
+    """The case's packets as one batch, an instruction a clock, so that none of two batches share a clock."""
+    filled = [batch for batch in case.batches if len(batch.stream)]
+    firsts = np.cumsum([0] + [len(batch.stream) for batch in filled])
+    bounds = [batch.bounds[1:] + first for batch, first in zip(filled, firsts[:-1], strict=True)]
+    stream = np.concatenate([batch.stream for batch in filled])
+    whole = Batch(stream, np.concatenate([[0], *bounds]))
+    parameters = {**case.parameters, "instructions_per_clock": 1, "rank_cache_flush": "never"}
+    return replace(case, parameters=parameters, batches=(whole,))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_in_a_stream_the_last_batch_alone_drains(seed: int) -> None:
+    """Batches sent back to back are one to the ranks."""
+    cases = (random_case(seed + 1000 * i) for i in range(99))
+    case = next(case for case in cases if sum(len(batch.stream) > 0 for batch in case.batches) > 1)
+    whole = in_one_batch(case)
+    filled = [batch for batch in case.batches if len(batch.stream)]
+    for skip in (True, False):
+        channel = kernel(whole, watched=True)
+        end = 0
+        for batch in filled:
+            end = channel.run(batch.stream.copy(), end, skip=skip, drain=batch is filled[-1])
+        assert channel.count_stalls(end).tolist() == twin_counts(whole)
 
 
 def test_while_other_channels_run_on_a_rank_is_drained() -> None:

@@ -15,7 +15,7 @@ from ..config.load import (
     system_layer,
     with_layers,
 )
-from ..config.system import HOST, SystemConfig
+from ..config.system import HOST, NEAR_MEMORY, SystemConfig
 from ..errors import RecnmpError
 
 BASELINE = HOST
@@ -72,7 +72,14 @@ def chosen_systems(
     systems = [load_system(name, overlays, settings) for name in names]
     baseline_of = _baselines(baseline, overlays, settings)
     if not any(system.kind == "nmp" for system in systems):
-        _refuse(settings, "nmp.", "no system of this run has near-memory units")
+        for section in NEAR_MEMORY:
+            _refuse(settings, f"{section}.", "no system of this run has near-memory units")
+    if not any(system.reads_per_1000_clocks for system in systems):
+        reason = "no system of this run has host traffic (traffic.reads_per_1000_clocks = 0)"
+        _refuse(settings, "traffic.seed", reason)
+    if all(system.nmp is None or system.nmp.command_mode == "ddr" for system in systems):
+        reason = "with nmp.command_mode = 'ddr' one command goes in a clock"
+        _refuse(settings, "nmp.instructions_per_clock", reason)
     if not any(system.nmp is not None and system.nmp.rank_cache_bytes for system in systems):
         _refuse(
             settings, "nmp.rank_cache_", "no system of this run has a RankCache (nmp.rank_cache_bytes = 0)"

@@ -20,8 +20,9 @@ from pydantic_core import ErrorDetails
 from ..errors import RecnmpError
 from .dram import nearest
 from .section import NONE
-from .system import Dram, EnergyTable, Host, Memory, PlacementRules, Refresh, Run, SystemConfig
+from .system import NEAR_MEMORY, Dram, EnergyTable, Host, Memory, PlacementRules, Refresh, Run, SystemConfig
 from .toml import clipped, toml_values
+from .traffic import Traffic
 from .units import Nmp
 
 SECTIONS: dict[str, type[BaseModel]] = {
@@ -31,6 +32,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "host": Host,
     "refresh": Refresh,
     "nmp": Nmp,
+    "traffic": Traffic,
     "energy": EnergyTable,
     "run": Run,
 }
@@ -203,10 +205,10 @@ def load_system(
     own = str(base.values["name"])
     layers = [base]
     for overlay in overlays:
-        kept = {key: value for key, value in overlay.values.items() if not (host and key == "nmp")}
+        kept = {key: value for key, value in overlay.values.items() if not (host and key in NEAR_MEMORY)}
         layers.append(Layer(kept, overlay.source, overlay.text))
     for setting in settings:
-        everyone = setting.system is None and not (host and setting.path[0] == "nmp")
+        everyone = setting.system is None and not (host and setting.path[0] in NEAR_MEMORY)
         if everyone or setting.system in (name, own):
             layers.append(setting.layer())
     return build(layers)

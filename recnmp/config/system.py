@@ -17,11 +17,13 @@ from .cache import LINE_BYTES, MOST_BYTES, MOST_WAYS, Bytes, CachePolicy, check_
 from .dram import ChannelConfig, Organisation, Timing, nearest, organisation_preset, timing_preset
 from .order import check_mapping
 from .section import NONE, OrNone, Section, field_of
+from .traffic import Traffic
 from .units import Nmp
 
 PAGE_BYTES = 4096
 BURST_BYTES = LINE_BYTES
 HOST = "host"  # the baseline
+NEAR_MEMORY = ("nmp", "traffic")  # sections that a host does not have
 # Widths of the address in an NMP instruction (design D8), as largest counts.
 ADDRESS_LIMITS = {"ranks": 8, "bank groups": 4, "banks a group": 4, "rows": 1 << 18, "bursts a row": 128}
 
@@ -210,7 +212,7 @@ class Run(Section):
 
 
 class SystemConfig(Section):
-    """A system: `kind` host has no near-memory units (`nmp` is None), kind nmp has them.
+    """A system: `kind` host has no near-memory units (`nmp` and `traffic` are None), kind nmp has them.
 
     Raises:
         RecnmpError: a named preset does not exist, or a constraint between fields is broken.
@@ -228,6 +230,7 @@ class SystemConfig(Section):
     host: Host = Field(default_factory=Host)
     refresh: Refresh = Field(default_factory=Refresh)
     nmp: Nmp | None = None
+    traffic: Traffic | None = None
     energy: EnergyTable = Field(default_factory=EnergyTable)
     run: Run = Field(default_factory=Run)
 
@@ -245,8 +248,9 @@ class SystemConfig(Section):
     @classmethod
     def _units(cls, data: Any) -> Any:
         """A near-memory system that says nothing of its units has the default ones."""
-        if isinstance(data, dict) and data.get("kind", "nmp") == "nmp" and data.get("nmp") is None:
-            return {**data, "nmp": Nmp()}
+        if isinstance(data, dict) and data.get("kind", "nmp") == "nmp":
+            data = {key: value for key, value in data.items() if key not in NEAR_MEMORY or value is not None}
+            return {"nmp": Nmp(), "traffic": Traffic(), **data}
         return data
 
     @model_validator(mode="after")
@@ -254,8 +258,9 @@ class SystemConfig(Section):
         self.channel_config()  # the channel has limits of its own
         self._check_stagger()
         if self.kind == "host":
-            if self.nmp is not None:
-                raise RecnmpError(f"system '{self.name}' is a host: it has no section nmp")
+            for section in NEAR_MEMORY:
+                if getattr(self, section) is not None:
+                    raise RecnmpError(f"system '{self.name}' is a host: it has no section {section}")
             return self
         if self.name == HOST:
             raise RecnmpError(
@@ -294,6 +299,20 @@ class SystemConfig(Section):
             raise RecnmpError(f"system '{self.name}' is a host: it has no near-memory units")
         return self.nmp
 
+    @property
+    def reads_per_1000_clocks(self) -> int:
+        """Host traffic beside the near-memory work, of a channel (D17); 0 if there is none."""
+        return 0 if self.traffic is None else self.traffic.reads_per_1000_clocks
+
+    def without_traffic(self) -> SystemConfig:
+        """The same near-memory system without host traffic, by a name that no other system can have."""
+        quiet = (
+            Traffic()
+            if self.traffic is None
+            else self.traffic.model_copy(update={"reads_per_1000_clocks": 0})
+        )
+        return self.model_copy(update={"name": f"{self.name} (no traffic)", "traffic": quiet})
+
     def channel_config(self) -> ChannelConfig:
         """One channel of this memory, as the DRAM engine takes it."""
         return ChannelConfig(
@@ -314,7 +333,7 @@ class SystemConfig(Section):
 
     def as_host(self, name: str = HOST) -> SystemConfig:
         """The baseline of this system: the same memory, rules, placement, refresh and queues (D14)."""
-        return self.model_copy(update={"name": name, "kind": "host", "nmp": None})
+        return self.model_copy(update={"name": name, "kind": "host", **dict.fromkeys(NEAR_MEMORY)})
 
     def baseline(self) -> SystemConfig:
         """What this system is measured against: the host of its memory, or itself if it is such a host (D14).

@@ -37,6 +37,12 @@ class Nmp(Section):
     instructions_per_clock: Literal[1, 2] = field_of(
         2, "NMP instructions that cross the channel in a clock", "instructions/clock", "[R] design D2"
     )
+    command_mode: Literal["compressed", "ddr"] = field_of(
+        "compressed",
+        "compressed: NMP instructions; ddr: the plain DDR commands that they stand for, one a clock",
+        "name",
+        "design D2",
+    )
     bus_turnaround: int = field_of(
         2,
         "idle clocks of the bus between instructions and results, and between DIMMs",
@@ -44,6 +50,9 @@ class Nmp(Section):
         "design D2",
         0,
         1024,
+    )
+    nmp_clock_divider: Literal[1, 2, 4] = field_of(
+        1, "the logic of rank-NMPs and DIMM-NMPs works on one clock in so many", "clocks", "design D1"
     )
     poolings_per_packet: int = field_of(8, "whole poolings of a packet", "poolings", "[R] design D6", 1, TAGS)
     packets_in_flight: OrNone = field_of(

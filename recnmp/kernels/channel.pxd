@@ -1,48 +1,13 @@
-# One channel: host side, bus, and the only clock (docs/microarchitecture.md, section 3).
+# One channel: all its blocks, and the only clock (docs/microarchitecture.md).
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int64_t
 
-from .dimm_nmp cimport DimmNmp
-from .packet_log cimport PacketLog
-from .rank_nmp cimport RankNmp
-from .vocabulary cimport GROUPS, Instruction, ResultBurst, Sent
+from .host_bus cimport HostBus
 
-cdef class Channel:
-    cdef readonly RankNmp ranks
-    cdef readonly DimmNmp dimms
-    cdef readonly int groups, tags_per_group, instructions_per_clock
-    cdef int64_t turnaround, burst_clocks
-    cdef bint skip_full_rank
-    # the host's books
-    cdef int64_t packet_of[GROUPS]  # packet that holds the group, -1: free
-    cdef int64_t offered[GROUPS]  # clock of its CONFIG
-    cdef int32_t bursts_due[GROUPS]  # results to come
-    cdef int32_t[:, ::1] tags_sent  # by group and DIMM: a bit a tag that got a LOOKUP
-    cdef int sending  # group of the packet that is being sent
-    # the bus
-    cdef int64_t bus_end  # first clock after its last use
-    cdef int last_user  # DIMM, or one of the two below
-    cdef int64_t next_clk
-    cdef int blocked  # whose credit the next instruction waits for (credits.pxd)
-    # the run
-    cdef Instruction[::1] stream
-    cdef uint8_t[::1] sent
-    cdef int64_t position, unsent, start_clk, last_crossed
-    cdef readonly int64_t now
-    cdef int64_t progress_clk
-    cdef bint logging
-    cdef int64_t[::1] counters
-    cdef ResultBurst[::1] bursts
-    cdef Sent[::1] sends
-    cdef PacketLog packets
-    cdef int64_t n_bursts, n_sends
+cdef class Channel(HostBus):
+    cdef readonly int64_t now  # the next clock to run
 
     cdef int64_t run_clocks(self, bint skip, bint drain, int64_t steps) noexcept nogil
+    cdef bint has_room(self) noexcept nogil
     cdef bint finished(self, bint drain) noexcept nogil
     cdef void step_clock(self, int64_t clk, bint skip, bint drain) noexcept nogil
-    cdef int64_t step_bus(self, int64_t clk) noexcept nogil
-    cdef int dimm_to_send(self, int64_t clk, int* group, int64_t* soonest) noexcept nogil
-    cdef void send_results(self, int d, int group, int64_t clk) noexcept nogil
-    cdef int send_instructions(self, int64_t clk) noexcept nogil
-    cdef void open_group(self, int group, int64_t packet, int64_t clk) noexcept nogil
-    cdef void send(self, int64_t at, int64_t clk) noexcept nogil

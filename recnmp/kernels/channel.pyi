@@ -3,27 +3,10 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from .dimm_nmp import DimmNmp
-from .rank_nmp import RankNmp
+from .host_bus import HostBus
 
-CHANNEL_COUNTERS: tuple[str, ...]
-
-class Channel:
-    ranks: RankNmp
-    dimms: DimmNmp
-    groups: int
-    tags_per_group: int
-    instructions_per_clock: int
+class Channel(HostBus):
     now: int
-    def __init__(
-        self,
-        ranks: RankNmp,
-        dimms: DimmNmp,
-        instructions_per_clock: int,
-        turnaround: int,
-        burst_clocks: int,
-        skip_full_rank: bool,
-    ) -> None: ...
     def run(
         self,
         stream: npt.NDArray[np.void],
@@ -41,6 +24,7 @@ class Channel:
         self,
     ) -> tuple[npt.NDArray[np.void], npt.NDArray[np.void], npt.NDArray[np.void], npt.NDArray[np.void]]: ...
     def take_packets(self) -> npt.NDArray[np.int64]: ...
+    def take_traffic(self) -> npt.NDArray[np.int64]: ...
     def counts(self) -> npt.NDArray[np.int64]: ...
     def count_stalls(self, end: int) -> npt.NDArray[np.int64]: ...
     def reset_counts(self) -> None: ...

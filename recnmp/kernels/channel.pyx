@@ -1,9 +1,9 @@
-"""One channel: the host's books (tag groups, credits), the bus, and the loop that is the only clock.
+"""One channel: its blocks together, and the loop that is the only clock.
 
-The page is docs/microarchitecture.md, section 3. A clock is: bus, ranks, DIMMs; each reads what stood at its
-start. `run` with skip=False steps every block on every clock; with skip=True it goes to the next clock on which any
-block says that something can happen, and lets ranks go ahead (rank_nmp). Both must give the same logs
-(tests/test_near_memory.py).
+The page is docs/microarchitecture.md; the host's books and the bus are host_bus.pyx. A clock is: bus, ranks, DIMMs;
+each reads what stood at its start. `run` with skip=False steps every block on every clock; with skip=True it goes to
+the next clock on which any block says that something can happen, and lets ranks go ahead (rank_nmp). Both must give
+the same logs (tests/test_near_memory.py).
 """
 
 cimport cython
@@ -12,23 +12,12 @@ import numpy as np
 
 from cpython.exc cimport PyErr_CheckSignals
 
-from .credits cimport ALL, ANY, NOBODYS, credit_from, next_credit
-from .dimm_nmp cimport Dimm, DimmNmp, next_event
-from .packet_log cimport PacketLog
-from .rank_nmp cimport Rank, RankNmp
-from .vocabulary cimport CONFIG, GROUPS, NEVER, TAGS, Instruction, ResultBurst, is_lookup
+from .dimm_nmp cimport Dimm, next_event
+from .host_bus cimport HostBus
+from .rank_nmp cimport Rank
+from .vocabulary cimport CONFIG, GROUPS, NEVER, TAGS, Instruction
 from .packet_stream import check_stream
-from .vocabulary import burst_dtype, instruction_dtype, sent_dtype
-
-cdef enum:
-    NOBODY = -2
-    HOST = -1
-
-cdef enum:
-    INSTRUCTIONS, PACKETS, INSTRUCTION_CLOCKS, RESULT_BURSTS, TURNAROUNDS
-    N_CHANNEL_COUNTERS
-
-CHANNEL_COUNTERS = ("instructions", "packets", "instruction_clocks", "result_bursts", "turnarounds")
+from .vocabulary import burst_dtype, sent_dtype
 
 cdef enum:  # why run_clocks ended
     RUNNING, OVER, STUCK, LOG_FULL
@@ -39,38 +28,8 @@ cdef enum:
 
 
 @cython.final
-cdef class Channel:
-    """The near-memory side of one channel.
-
-    ranks, dimms: its blocks, over the same ranks. instructions_per_clock, turnaround (clocks), skip_full_rank: D2, D12.
-    burst_clocks: clocks of a 64-byte burst on the bus (BL of the rules, 4).
-    """
-
-    def __init__(
-        self, RankNmp ranks, DimmNmp dimms, int instructions_per_clock, int64_t turnaround, int64_t burst_clocks,
-        bint skip_full_rank,
-    ):
-        cdef int g
-        self.ranks = ranks
-        self.dimms = dimms
-        self.groups = dimms.groups
-        self.tags_per_group = dimms.tags_per_group
-        self.instructions_per_clock = instructions_per_clock
-        self.turnaround = turnaround
-        self.burst_clocks = burst_clocks
-        self.skip_full_rank = skip_full_rank
-        self.tags_sent = np.zeros((self.groups, dimms.dimms), np.int32)
-        for g in range(GROUPS):
-            self.packet_of[g] = -1
-        self.bus_end = 0
-        self.last_user = NOBODY
-        self.blocked = NOBODYS
-        self.next_clk = NEVER
-        self.now = 0
-        self.last_crossed = 0
-        self.packets = PacketLog()
-        self.stream = np.zeros(0, instruction_dtype)
-        self.counters = np.zeros(N_CHANNEL_COUNTERS, np.int64)
+cdef class Channel(HostBus):
+    """The near-memory side of one channel; what it is made of is said in `HostBus`."""
 
     def run(
         self, Instruction[::1] stream, int64_t start_clk, bint skip=True, bint logging=False, bint drain=True,
@@ -96,7 +55,7 @@ cdef class Channel:
             if state == OVER:
                 return self.last_crossed if drain else self.now
             if state == LOG_FULL:
-                self.ranks.window.grow_log()
+                self._grow_logs()
             if state == STUCK:
                 raise RuntimeError(
                     f"the machine stands still: clock {self.now}, {self.position} of {len(stream)} instructions sent"
@@ -130,8 +89,8 @@ cdef class Channel:
     def step(self):
         """One clock of the whole channel, for lockstep; returns the clock that was stepped."""
         cdef int64_t clk = self.now
-        if self.logging and not self.ranks.window.has_room():
-            self.ranks.window.grow_log()
+        if self.logging and not self.has_room():
+            self._grow_logs()
         self.step_clock(clk, False, True)
         self.now = clk + 1
         return clk
@@ -149,6 +108,10 @@ cdef class Channel:
         """int64 [n, len(PACKET_COLUMNS)]: the packets that ended since the last call (kernels/packet_log)."""
         return self.packets.take()
 
+    def take_traffic(self):
+        """Of the host's reads since the last call: int64 [n, 3] as of kernels/host_traffic; none without logs."""
+        return np.zeros((0, 3), np.int64) if self.traffic is None else self.traffic.take_log()
+
     def counts(self):
         """int64 [len(CHANNEL_COUNTERS)], a copy."""
         return np.asarray(self.counters).copy()
@@ -161,6 +124,8 @@ cdef class Channel:
         self.counters[:] = 0
         self.ranks.reset_counts()
         self.dimms.reset_counts()
+        if self.traffic is not None:
+            self.traffic.reset_counts(self.now)
 
     def _make_room(self, Instruction[::1] stream, int64_t operands):
         bursts = int(np.asarray(stream)["bursts"].sum())
@@ -174,7 +139,19 @@ cdef class Channel:
         self.sends = np.zeros(stream.shape[0] if self.logging else 0, sent_dtype)
         self.n_bursts = 0
         self.n_sends = 0
+        if self.traffic is not None:
+            self.traffic.log_to(self.logging)
         self.packets.make_room(packets)
+
+    def _grow_logs(self):
+        if not self.ranks.window.has_room():
+            self.ranks.window.grow_log()
+        if self.has_traffic and not self.traffic.has_room():
+            self.traffic.grow_log()
+
+    cdef bint has_room(self) noexcept nogil:
+        """Whether the logs take what a clock can bring; those of operands, sends and results do."""
+        return self.ranks.window.has_room() and not (self.has_traffic and not self.traffic.has_room())
 
     cdef bint finished(self, bint drain) noexcept nogil:
         cdef int g
@@ -199,7 +176,7 @@ cdef class Channel:
                 return OVER
             if clk - self.progress_clk > STUCK_CLOCKS:
                 return STUCK
-            if self.logging and not self.ranks.window.has_room():
+            if self.logging and not self.has_room():
                 return LOG_FULL
             self.step_clock(clk, skip, drain)
             self.now = clk + 1
@@ -207,7 +184,10 @@ cdef class Channel:
         return RUNNING
 
     cdef void step_clock(self, int64_t clk, bint skip, bint drain) noexcept nogil:
-        """The clock's story: 1 the bus, 2 the ranks, 3 the DIMMs. Each sees what stood at the clock's start."""
+        """The clock's story: 1 the bus, 2 the ranks, 3 the DIMMs. Each sees what stood at the clock's start.
+
+        Ranks and DIMMs work on one clock in `divider`.
+        """
         cdef int d, i, r, g, turn, per_dimm = self.ranks.ranks_per_dimm
         cdef int64_t horizon
         cdef bint popped = False
@@ -215,6 +195,8 @@ cdef class Channel:
         cdef Dimm* dimm
         if not skip or self.next_clk <= clk:
             self.next_clk = self.step_bus(clk)
+        if clk & (self.ranks.operands.divider - 1):
+            return
         # where ranks share a local bus, or each clock is stepped, none goes ahead; else none goes behind the run's end,
         # which is not before the last instruction is sent
         horizon = clk
@@ -231,170 +213,14 @@ cdef class Channel:
                 popped |= self.ranks.run_rank(d * per_dimm + r, clk, horizon, skip)
                 dimm.next_clk = min(dimm.next_clk, rank[r].news)
                 rank[r].news = NEVER
+        if self.has_traffic:
+            self.next_clk = min(self.next_clk, self.traffic.news)
+            self.traffic.news = NEVER
         if popped:
             self.progress_clk = clk
-            if self.blocked != NOBODYS:
-                self.next_clk = min(self.next_clk, next_credit(self.ranks, self.blocked, clk))
+            self.next_clk = min(self.next_clk, self.credit_comes(clk))
         for d in range(self.dimms.dimms):
             if not skip or self.dimms.dimm[d].next_clk <= clk:
                 g = self.dimms.step_dimm(d, self.packet_of, clk)
                 if g >= 0:
                     self.next_clk = min(self.next_clk, self.dimms.dimm[d].ready[g])
-
-    cdef int64_t step_bus(self, int64_t clk) noexcept nogil:
-        """Results first, then instructions; returns the next clock on which the bus could do something."""
-        cdef int64_t soonest = NEVER, turned = self.bus_end + self.turnaround
-        cdef int d, group = -1
-        if clk < self.bus_end:
-            return self.bus_end
-        d = self.dimm_to_send(clk, &group, &soonest)
-        if d >= 0:
-            if self.last_user != d and self.last_user != NOBODY and clk < turned:
-                return min(turned, soonest)
-            self.send_results(d, group, clk)
-            return self.bus_end
-        if self.position == self.stream.shape[0]:
-            return soonest
-        if clk < self.start_clk:
-            return min(self.start_clk, soonest)
-        if self.last_user >= 0 and clk < turned:
-            return min(turned, soonest)
-        if self.send_instructions(clk):
-            self.counters[INSTRUCTION_CLOCKS] += 1
-            self.counters[TURNAROUNDS] += self.last_user >= 0
-            self.bus_end = clk + 1
-            self.last_user = HOST
-            self.progress_clk = clk
-            return clk + 1
-        # a credit whose clock is not known yet will wake it; a group is freed by the bus itself
-        if self.blocked != NOBODYS:
-            soonest = min(soonest, next_credit(self.ranks, self.blocked, clk))
-        return soonest
-
-    cdef int dimm_to_send(self, int64_t clk, int* group, int64_t* soonest) noexcept nogil:
-        """The DIMM whose results go next and the group they belong to, -1 if none is ready in clk."""
-        cdef int d, g, best = -1
-        cdef bint stays, best_stays = False
-        cdef int64_t ready
-        for d in range(self.dimms.dimms):
-            stays = d == self.last_user
-            for g in range(self.groups):
-                ready = self.dimms.dimm[d].ready[g]
-                if ready > clk:
-                    soonest[0] = min(soonest[0], ready)
-                elif (
-                    best < 0
-                    or (stays and not best_stays)
-                    or (stays == best_stays and self.packet_of[g] < self.packet_of[group[0]])
-                ):
-                    best = d
-                    best_stays = stays
-                    group[0] = g
-        return best
-
-    cdef void send_results(self, int d, int group, int64_t clk) noexcept nogil:
-        """All result bursts of a packet in one DIMM, one after another, in order of tag and element group."""
-        cdef int tag, element_group, width = self.dimms.width(d, group), present = self.dimms.dimm[d].present[group]
-        cdef int64_t sent = 0
-        cdef ResultBurst* line
-        for tag in range(self.tags_per_group):
-            if not present >> tag & 1:
-                continue
-            for element_group in range(width):
-                if self.logging:
-                    line = &self.bursts[self.n_bursts]
-                    line.clk = clk + sent * self.burst_clocks
-                    line.packet = self.packet_of[group]
-                    line.dimm = d
-                    line.tag = tag
-                    line.element_group = element_group
-                    self.n_bursts += 1
-                sent += 1
-        self.dimms.dimm[d].ready[group] = NEVER
-        self.counters[TURNAROUNDS] += self.last_user != d and self.last_user != NOBODY
-        self.counters[RESULT_BURSTS] += sent
-        self.bus_end = clk + sent * self.burst_clocks
-        self.last_user = d
-        self.last_crossed = max(self.last_crossed, self.bus_end)
-        self.progress_clk = clk
-        self.bursts_due[group] -= sent
-        if self.bursts_due[group] == 0:
-            self.packets.add(
-                self.packet_of[group], self.offered[group], self.bus_end, self.ranks.window.entries.met, group
-            )
-            self.packet_of[group] = -1
-            # the bus is taken until all has crossed, so no CONFIG can take the group before
-
-    cdef int send_instructions(self, int64_t clk) noexcept nogil:
-        """As many instructions as go in clk, in stream order; returns their number."""
-        cdef int count = 0, r, lowest
-        cdef int64_t at = self.position
-        cdef Instruction* instruction
-        self.blocked = NOBODYS
-        while count < self.instructions_per_clock and at < self.stream.shape[0]:
-            instruction = &self.stream[at]
-            if self.sent[at]:
-                at += 1
-                continue
-            if is_lookup(instruction.opcode):
-                r = instruction.rank
-                if credit_from(self.ranks, r) > clk:
-                    if not self.skip_full_rank:
-                        self.blocked = r
-                        return count
-                    self.blocked = ANY
-                    at += 1
-                    continue
-            elif at != self.position:
-                return count  # END and CONFIG wait until all before them are sent
-            else:
-                for r in range(self.ranks.ranks):
-                    if credit_from(self.ranks, r) > clk:
-                        self.blocked = ALL
-                        return count
-                if instruction.opcode == CONFIG:
-                    lowest = 0
-                    while lowest < self.groups and self.packet_of[lowest] >= 0:
-                        lowest += 1
-                    if lowest == self.groups:
-                        return count
-                    self.open_group(lowest, instruction.packet, clk)
-            self.send(at, clk)
-            count += 1
-            while self.position < self.stream.shape[0] and self.sent[self.position]:
-                self.position += 1
-            at = max(at + 1, self.position)
-        return count
-
-    cdef void open_group(self, int group, int64_t packet, int64_t clk) noexcept nogil:
-        cdef int d
-        self.sending = group
-        self.packet_of[group] = packet
-        self.offered[group] = clk
-        self.bursts_due[group] = 0
-        for d in range(self.dimms.dimms):
-            self.tags_sent[group, d] = 0
-        self.counters[PACKETS] += 1
-
-    cdef void send(self, int64_t at, int64_t clk) noexcept nogil:
-        """One instruction goes to its rank, or to all; the host keeps its books."""
-        cdef Instruction* instruction = &self.stream[at]
-        cdef int r, d, bit = 1 << instruction.tag, group = self.sending
-        instruction.group = group
-        self.sent[at] = 1
-        if is_lookup(instruction.opcode):
-            r = instruction.rank
-            d = r // self.ranks.ranks_per_dimm
-            if not self.tags_sent[group, d] & bit:
-                self.tags_sent[group, d] |= bit
-                self.bursts_due[group] += (instruction.dim + 15) // 16
-            self.ranks.push(r, instruction, clk)
-        else:
-            for r in range(self.ranks.ranks):
-                self.ranks.push(r, instruction, clk)
-        self.unsent -= 1
-        self.counters[INSTRUCTIONS] += 1
-        if self.logging:
-            self.sends[self.n_sends].clk = clk
-            self.sends[self.n_sends].position = at
-            self.n_sends += 1

@@ -8,12 +8,12 @@ from libc.stdint cimport int64_t, uint64_t
 
 from .dram cimport ACT, CLOSED, N_COMMANDS, PRE, PREA, RD, REF
 from .local_bus cimport issue_alone, put_off_rank
-from .operand_path cimport come
+from .operand_path cimport come, on_clock
 from .rank_window cimport Bank, RankWindow, Window
-from .vocabulary cimport NEVER, PREDICT_ACT, PREDICT_PRE, PREDICT_RD
+from .vocabulary cimport HOST_READ, NEVER, PREDICT_ACT, PREDICT_PRE, PREDICT_RD
 from .window_entries cimport (
     ACTIVATES, NONE, PRECHARGES, PRECHARGES_ALL, READS, REFRESHES, ROW_CONFLICTS, ROW_HITS, ROW_MISSES,
-    WRONG_PREDICTIONS, Entry, counters_of,
+    WRONG_PREDICTIONS, Entry, counters_of, give_back,
 )
 
 cdef extern from *:
@@ -110,7 +110,7 @@ cdef inline void settle(RankWindow windows, int r, const Entry* entry) noexcept 
     cdef int needed = PREDICT_RD
     if bank.owner == entry - (windows.entries.entry + r * windows.entries.size):
         bank.owner = NONE
-    if not entry.read:
+    if not entry.read or entry.instruction.opcode == HOST_READ:
         return
     if entry.activated:
         needed |= PREDICT_ACT
@@ -189,8 +189,7 @@ cdef inline void want(RankWindow windows, int r, Entry* entry, int lines, int64_
     entry.wanted |= lines
     if entry.wanted != lines:
         return
-    if window.fresh == NONE:
-        window.fresh = place
+    window.fresh = place if window.fresh == NONE else window.fresh
     join_chain(windows, r, window, entry)
     if windows.bank[r * windows.banks + entry.bank].owner == place:
         window.owned |= <uint64_t>1 << entry.bank
@@ -216,6 +215,7 @@ cdef inline void command(
 cdef inline void read_line(RankWindow windows, int r, int b, Entry* entry, int64_t clk) noexcept nogil:
     """RD of the entry's first wanted line, which is then coming; with its last one the entry leaves its chain."""
     cdef int line = lowest_bit(entry.wanted)
+    cdef int64_t landed
     command(windows, r, RD, entry, line, clk)
     counters_of(windows.entries, r)[READS] += 1
     entry.read = 1
@@ -224,7 +224,13 @@ cdef inline void read_line(RankWindow windows, int r, int b, Entry* entry, int64
         leave_chain(windows, r, &windows.window[r], b, entry)
         if entry.probed == entry.instruction.bursts:
             settle(windows, r, entry)
-    come(windows.operands, r, entry, line, clk)
+    if entry.instruction.opcode == HOST_READ:
+        # past the entry in the last clock of its transfer
+        landed = on_clock(windows.operands, clk + windows.operands.data_delay - 1) + windows.operands.divider
+        windows.traffic.land(r, entry.instruction.lookup, landed)
+        give_back(windows.entries, r, entry, landed)
+    else:
+        come(windows.operands, r, entry, line, clk)
 
 
 cdef inline int oldest_ready(

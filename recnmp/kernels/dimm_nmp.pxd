@@ -14,7 +14,7 @@ cdef struct Dimm:
 cdef class DimmNmp:
     cdef readonly int dimms, ranks_per_dimm, tags_per_group, groups
     cdef readonly RankNmp ranks
-    cdef int64_t tree_clocks
+    cdef int64_t tree_clocks, divider
     cdef Dimm[::1] dimm
     cdef int64_t[::1] counters
 

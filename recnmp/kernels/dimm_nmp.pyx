@@ -36,6 +36,7 @@ cdef class DimmNmp:
         self.groups = groups
         while 1 << levels < self.ranks_per_dimm:
             levels += 1
+        self.divider = ranks.operands.divider
         self.tree_clocks = levels * adder_clocks
         self.dimm = np.zeros(self.dimms, np.asarray(<Dimm[:1]>_dimm).dtype)
         self.counters = np.zeros(N_DIMM_COUNTERS, np.int64)
@@ -108,8 +109,8 @@ cdef class DimmNmp:
                     bursts += width
                     self.counters[TREE_ADDS] += (inputs - 1) * self.ranks.form[first, start].dim
             self.counters[TREE_BURSTS] += bursts
-            dimm.tree_free = clk + bursts
-            dimm.ready[start] = clk + self.tree_clocks + 1
+            dimm.tree_free = clk + bursts * self.divider
+            dimm.ready[start] = clk + (self.tree_clocks + 1) * self.divider
             for r in range(first, first + self.ranks_per_dimm):
                 self.ranks.clear_done(r, start, clk)
         dimm.next_clk = soonest

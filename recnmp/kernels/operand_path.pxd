@@ -38,6 +38,7 @@ cdef class OperandPath:
     cdef readonly WindowEntries entries
     cdef readonly bint foreseen
     cdef int64_t data_delay, accumulate
+    cdef readonly int divider  # the units work on one clock in so many: 1, 2 or 4
     cdef int tags_per_group, ring
     cdef Path* path  # [rank]
     cdef Coming* coming  # [rank * ring + i], as the next
@@ -49,6 +50,11 @@ cdef class OperandPath:
     cdef int64_t n_operands
 
     cdef void log(self, int r, const Entry* entry, int element_group, int64_t enters) noexcept nogil
+
+
+cdef inline int64_t on_clock(OperandPath operands, int64_t clk) noexcept nogil:
+    """The first clock not before clk on which the units work."""
+    return clk + operands.divider - 1 & ~<int64_t>(operands.divider - 1)
 
 
 cdef inline int complete(Entry* entry, int line) noexcept nogil:
@@ -67,7 +73,7 @@ cdef inline int complete(Entry* entry, int line) noexcept nogil:
 cdef inline void take(OperandPath operands, int r, Path* path, Entry* entry, int i, int64_t clk) noexcept nogil:
     """The register takes operand i of an entry in clk; with its last one, its place is free on the next clock."""
     cdef int element_group = entry.first // ELEMENTS + i
-    cdef int64_t enters = clk + 1
+    cdef int64_t enters = clk + operands.divider
     cdef int64_t* last
     if not operands.foreseen:
         last = operands.last + (
@@ -76,7 +82,7 @@ cdef inline void take(OperandPath operands, int r, Path* path, Entry* entry, int
         enters = max(enters, last[0] + operands.accumulate)
         last[0] = enters
         path.register_free = enters
-        counters_of(operands.entries, r)[HAZARD_CLOCKS] += enters - clk - 1
+        counters_of(operands.entries, r)[HAZARD_CLOCKS] += enters - clk - operands.divider
     if operands.logging:
         operands.log(r, entry, element_group, enters)
     entry.taken += 1
@@ -92,7 +98,7 @@ cdef inline void come(OperandPath operands, int r, Entry* entry, int line, int64
     cdef int at
     cdef int slot
     if operands.foreseen:
-        take(operands, r, path, entry, line, clk + operands.data_delay - 1)
+        take(operands, r, path, entry, line, on_clock(operands, clk + operands.data_delay - 1))
         return
     at = path.coming_head + path.coming_count
     at = r * operands.ring + (at if at < operands.ring else at - operands.ring)
@@ -105,7 +111,7 @@ cdef inline void come(OperandPath operands, int r, Entry* entry, int line, int64
     if slot != NONE:
         at = path.fill_head + path.fill_count
         at = r * operands.ring + (at if at < operands.ring else at - operands.ring)
-        operands.fill[at].clk = clk + operands.data_delay
+        operands.fill[at].clk = on_clock(operands, clk + operands.data_delay)
         operands.fill[at].slot = slot
         path.fill_count += 1
         counters_of(operands.entries, r)[CACHE_FILLS] += 1

@@ -29,15 +29,16 @@ cdef class OperandPath:
     data_delay: clocks from RD to the clock after its burst (CL + BL). accumulate: clocks of the adder of the partial
     sums. tags_per_group: P of D6. foreseen: no operand of this machine can ever wait, since there is no cache, each
     line is one operand (`is_by_line`), and bursts are at least `accumulate` clocks apart; then a line is taken, with
-    the clock in which that will be, as soon as its RD is issued.
+    the clock in which that will be, as soon as its RD is issued. divider: the units work on one clock in so many.
     """
 
     def __init__(self, WindowEntries entries, int64_t data_delay, int64_t accumulate, int tags_per_group,
-                 bint foreseen):
+                 bint foreseen, int divider=1):
         cdef int r
         self.entries = entries
         self.data_delay = data_delay
-        self.accumulate = accumulate
+        self.accumulate = accumulate * divider
+        self.divider = divider
         self.tags_per_group = tags_per_group
         self.foreseen = foreseen
         # lines of a window; a fill may still stand when its entry is free already

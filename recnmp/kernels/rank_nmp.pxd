@@ -41,11 +41,12 @@ cdef class RankNmp:
     cdef RowForm[:, ::1] form  # by rank and tag group: of the rows, from CONFIG
     cdef Slot[:, ::1] fifo
 
-    cdef bint push(self, int r, Instruction* instruction, int64_t clk) noexcept nogil
+    cdef bint push(self, int r, Instruction* instruction, int64_t visible) noexcept nogil
     cdef bint run_rank(self, int r, int64_t clk, int64_t horizon, bint skip) noexcept nogil
     cdef bint step_rank(self, int r, int64_t clk, bint skip) noexcept nogil
     cdef void clear_done(self, int r, int group, int64_t clk) noexcept nogil
     cdef void enter(self, int r, Instruction* instruction, int64_t clk) noexcept nogil
+    cdef void enter_read(self, int r, Instruction* instruction, int64_t clk) noexcept nogil
     cdef bint decode(self, int r, Slot* slot, int64_t clk) noexcept nogil
     cdef int64_t decode_next(self, int r, bint popped, int64_t clk) noexcept nogil
     cdef void settle(self, int r, int group) noexcept nogil

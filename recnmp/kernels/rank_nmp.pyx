@@ -19,12 +19,12 @@ import numpy as np
 from libc.stdint cimport int64_t
 
 from .ddr_scheduler cimport schedule, want
-from .operand_path cimport Path, take_oldest
+from .operand_path cimport Path, on_clock, take_oldest
 from .rank_cache cimport RankCache, await_probe, next_access, use_port
 from .rank_window cimport RankWindow, Window
 from .row_form cimport RowForm, row_form
 from .stalls cimport A_LOOKUP, ANOTHER, N_CAUSES, NOTHING, Stalls
-from .vocabulary cimport CONFIG, GROUPS, NEVER, Instruction, is_lookup
+from .vocabulary cimport CONFIG, GROUPS, HOST_READ, NEVER, Instruction, is_lookup
 from .window_entries cimport (
     CACHE_BYPASSES, MET_BYPASS, NONE, OPERANDS, Entry, counters_of, has_room, lay_out, met_of, next_release, take_entry,
 )
@@ -39,8 +39,7 @@ cdef class RankNmp:
     """All rank-NMPs of one channel.
 
     window: windows and schedulers of its ranks. fifo_depth: instructions that a FIFO holds. tags_per_group: P of D6.
-    pipeline: clocks of the datapath. cache: of the same window, or None. stalls: of the same window, or None: then nobody
-    asks what clocks go to.
+    pipeline: clocks of the datapath. cache, stalls: of the same window, or None.
     """
 
     def __init__(
@@ -59,7 +58,7 @@ cdef class RankNmp:
         self.ranks_per_dimm = window.ranks_per_dimm
         self.fifo_depth = fifo_depth
         self.tags_per_group = tags_per_group
-        self.pipeline = pipeline
+        self.pipeline = pipeline * window.operands.divider
         self.rank = np.zeros(self.ranks, np.asarray(<Rank[:1]>_rank).dtype)
         self.form = np.zeros((self.ranks, GROUPS), np.asarray(<RowForm[:1]>_form).dtype)
         self.fifo = np.zeros((self.ranks, fifo_depth), np.asarray(<Slot[:1]>_slot).dtype)
@@ -84,10 +83,10 @@ cdef class RankNmp:
         self.recount = False
 
     def count_stalls(self, int64_t over, int64_t end):
-        """Clocks of each rank by cause, int64 [ranks, len(CAUSES)], up to clock `end`; from `over` on they are drained.
+        """Clocks of each rank by cause, int64 [ranks, len(CAUSES)], up to clock `end`.
 
-        No batch is under way: the last one ended at `over`.
-        Counted from clock 0, or the start of the first batch after `reset_counts`; all 0 if there was none, or nobody asks.
+        No batch is under way: the last one ended at `over`, from where on all are drained. Counted from clock 0, or the
+        start of the first batch after `reset_counts`; all 0 if there was none, or nobody asks.
         """
         cdef int r
         if not self.watched or self.recount:
@@ -122,31 +121,32 @@ cdef class RankNmp:
             if clear >> g & 1:
                 self.clear_done(r, g, clk)
         for i in range(arriving.shape[0]):
-            if not self.push(r, &arriving[i], clk):
+            if not self.push(r, &arriving[i], clk + 1):
                 raise OverflowError(f"rank {r}: instruction sent to a full FIFO in clock {clk}")
         for g in range(GROUPS):
             done |= (self.rank[r].done[g] <= clk + 1) << g
         return bool(popped), done
 
-    cdef bint push(self, int r, Instruction* instruction, int64_t clk) noexcept nogil:
-        """An instruction on the bus in clock clk: visible in the FIFO on the next. False if it is full."""
+    cdef bint push(self, int r, Instruction* instruction, int64_t visible) noexcept nogil:
+        """An instruction crosses the bus: it is in the FIFO, visible on that clock. False if there is no room."""
         cdef Rank* rank = &self.rank[r]
         cdef Slot* slot = &self.fifo[r, rank.fifo_tail]
         if rank.fifo_count == self.fifo_depth:
             return False
         slot.instruction = instruction[0]
-        slot.visible = clk + 1
+        slot.visible = visible
         slot.popped = NEVER
         rank.fifo_tail = rank.fifo_tail + 1 if rank.fifo_tail + 1 < self.fifo_depth else 0
         rank.fifo_count += 1
-        rank.next_clk = min(rank.next_clk, max(rank.clock, clk + 1))
+        rank.next_clk = min(rank.next_clk, on_clock(self.operands, max(rank.clock, visible)))
         return True
 
     cdef void clear_done(self, int r, int group, int64_t clk) noexcept nogil:
         cdef Rank* rank = &self.rank[r]
         rank.done[group] = NEVER
         rank.ended[group] = NEVER
-        rank.next_clk = min(rank.next_clk, max(rank.clock, clk + 1))  # a CONFIG may wait for it
+        # a CONFIG may wait for it
+        rank.next_clk = min(rank.next_clk, on_clock(self.operands, max(rank.clock, clk + 1)))
 
     cdef bint run_rank(self, int r, int64_t clk, int64_t horizon, bint skip) noexcept nogil:
         """Step a rank in clk, and on all its clocks up to `horizon` that nobody else can bear on; True if an
@@ -192,7 +192,7 @@ cdef class RankNmp:
         if self.cached:
             self.cache.port[r].look = next_access(self.cache, r, clk)
             soonest = min(soonest, self.cache.port[r].look)
-        rank.next_clk = soonest
+        rank.next_clk = on_clock(self.operands, soonest)
         rank.clock = clk + 1
         if self.watched:
             self.stalls.end(r, clk, popped or unprobed)
@@ -213,6 +213,14 @@ cdef class RankNmp:
         met_of(self.window.entries, r, instruction.group)[MET_BYPASS] += instruction.bursts
         want(self.window, r, entry, (1 << instruction.bursts) - 1, clk)
 
+    cdef void enter_read(self, int r, Instruction* instruction, int64_t clk) noexcept nogil:
+        """A HOST_READ takes a place in the window, and its line is wanted."""
+        cdef int bank = instruction.bankgroup * self.window.device.banks + instruction.bank
+        cdef Entry* entry = take_entry(self.window.entries, r, instruction, bank)
+        entry.probed = 1
+        entry.parameter_line = entry.parameter_lines = 0
+        want(self.window, r, entry, 1, clk)
+
     cdef bint decode(self, int r, Slot* slot, int64_t clk) noexcept nogil:
         """Pop the FIFO's head, visible in clk, if it may go in this clock."""
         cdef Rank* rank = &self.rank[r]
@@ -224,6 +232,10 @@ cdef class RankNmp:
             self.enter(r, head, clk)
             rank.unfinished[group] += 1
             rank.valid |= 1 << (group * self.tags_per_group + head.tag)
+        elif head.opcode == HOST_READ:
+            if not has_room(self.window.entries, r, clk):
+                return False
+            self.enter_read(r, head, clk)
         elif head.opcode == CONFIG:
             if rank.done[group] <= clk:
                 return False
@@ -232,7 +244,7 @@ cdef class RankNmp:
         else:
             rank.ended[group] = clk
             self.settle(r, group)
-        if self.watched:
+        if self.watched and head.opcode != HOST_READ:
             self.stalls.account[r].over = head.closing
         slot.popped = clk
         rank.fifo_head = rank.fifo_head + 1 if rank.fifo_head + 1 < self.fifo_depth else 0
@@ -244,7 +256,7 @@ cdef class RankNmp:
         cdef Rank* rank = &self.rank[r]
         if rank.fifo_count == 0:
             return NOTHING
-        return A_LOOKUP if is_lookup(self.fifo[r, rank.fifo_head].instruction.opcode) else ANOTHER
+        return A_LOOKUP if self.fifo[r, rank.fifo_head].instruction.opcode >= HOST_READ else ANOTHER
 
     cdef int64_t head_visible(self, int r) noexcept nogil:
         cdef Rank* rank = &self.rank[r]
@@ -256,11 +268,11 @@ cdef class RankNmp:
         cdef Slot* slot = &self.fifo[r, rank.fifo_head]
         if rank.fifo_count == 0:
             return NEVER
-        if is_lookup(slot.instruction.opcode) and not has_room(self.window.entries, r, clk + 1):
+        if slot.instruction.opcode >= HOST_READ and not has_room(self.window.entries, r, clk + 1):
             return next_release(self.window.entries, r)  # NEVER: a read will wake it
         if slot.visible > clk:
             return slot.visible
-        if popped or is_lookup(slot.instruction.opcode):
+        if popped or slot.instruction.opcode >= HOST_READ:
             return clk + 1
         return NEVER  # a CONFIG that was not popped: the DIMM's clearing of done will wake it
 

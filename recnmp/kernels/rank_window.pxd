@@ -3,6 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from .dram cimport Device
+from .host_traffic cimport HostTraffic
 from .local_bus cimport ISSUED, Gaps
 from .operand_path cimport OperandPath
 from .vocabulary cimport LoggedCommand
@@ -34,6 +35,7 @@ cdef class RankWindow:
     cdef readonly Device device
     cdef readonly OperandPath operands
     cdef readonly WindowEntries entries
+    cdef HostTraffic traffic  # whose host buffers lines of HOST_READs go into; None: there is none
     cdef int64_t n_refi
     cdef int banks  # of a rank
     cdef int64_t* by_rank  # the device's clocks and rows, kept alive by it

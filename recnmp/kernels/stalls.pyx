@@ -33,7 +33,7 @@ cdef extern from *:
 cdef class Stalls:
     """The accounts of all ranks of `window`.
 
-    divider: clocks between two on which the logic of the units works (D1); the clocks from one to the next have one cause.
+    divider: clocks between two on which the logic of the units works (D1); those from one to the next have one cause.
     """
 
     def __init__(self, window, int divider=1):
@@ -60,7 +60,7 @@ cdef class Stalls:
         self.account[r].since = max(self.account[r].since, clk)
 
     cdef void begin(self, int r, int64_t clk, int head, int64_t visible) noexcept nogil:
-        """The rank is about to be stepped in clk; head: what its FIFO begins with, and the clock from which it is visible."""
+        """The rank is about to be stepped in clk; head: what its FIFO begins with, visible from clock `visible` on."""
         cdef Account* account = &self.account[r]
         cdef Window* window = &self.window.window[r]
         account.known = -1

@@ -14,6 +14,7 @@ cdef enum:
     GROUPS = 16  # tag groups at most
     CONFIG = 1
     END = 2
+    HOST_READ = 3  # a line for the host (D17)
     LOOKUP_LINE_8 = 4
     LOOKUP = 8  # + first line of the run in its row, 0 to 7
 

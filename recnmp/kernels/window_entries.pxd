@@ -111,10 +111,18 @@ cdef inline void lay_out(WindowEntries window, Entry* entry, const RowForm* form
 
 
 cdef inline void give_back(WindowEntries window, int r, Entry* entry, int64_t free_from) noexcept nogil:
-    """All operands of an entry are taken: it is free, visible on clock free_from."""
+    """Nothing is to be done for an entry any more but wait: it is free, visible on clock free_from."""
     cdef Places* places = &window.places[r]
-    cdef int last = places.release_head + places.release_count
-    window.release[r * window.size + (last if last < window.size else last - window.size)] = free_from
+    cdef int64_t* release = window.release + r * window.size
+    cdef int at = places.release_head + places.release_count, before, _
+    at = at if at < window.size else at - window.size
+    for _ in range(places.release_count):  # those of host reads are known long before
+        before = at - 1 if at else window.size - 1
+        if release[before] <= free_from:
+            break
+        release[at] = release[before]
+        at = before
+    release[at] = free_from
     places.release_count += 1
     places.entries -= 1
     entry.next = places.free
