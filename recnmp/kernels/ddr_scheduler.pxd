@@ -1,8 +1,8 @@
 # The DDR scheduler of a rank-NMP (docs/microarchitecture.md, section 4, "Scheduler", "Prediction" and "Refresh").
 #
-# The window is never scanned. An open row that an entry wants is not closed, so each bank has one possible next command:
-# RD for its oldest entry of the open row; PRE for its oldest entry if none wants the open row; ACT for its oldest entry
-# if it is closed. That candidate changes only when the bank or its entries do. The state is that of rank_window.pxd.
+# The window is never scanned. An open row that an entry wants is not closed, so each bank has one possible next
+# command: RD for its oldest entry of the open row; PRE for its oldest entry if none wants the open row; ACT for its
+# oldest entry if it is closed. That candidate changes only when the bank or its entries do. State: rank_window.pxd.
 
 from libc.stdint cimport int64_t, uint64_t
 

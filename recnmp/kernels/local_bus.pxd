@@ -45,7 +45,7 @@ cdef inline void find_gaps(Device d, Gaps* gaps) noexcept nogil:
 cdef inline void issue_alone(
     Device d, const Gaps* gaps, int command, int rank, int group, int bank, int row, int64_t clk
 ) noexcept nogil:
-    """ACT of a closed bank, PRE of an open one, or RD; gaps: of this command. PREA and REF are left to `put_off_rank`."""
+    """ACT of a closed bank, PRE of an open one, or RD; gaps: of this command. PREA and REF: see `put_off_rank`."""
     cdef int64_t* clocks[3]
     cdef int64_t* first
     cdef int i

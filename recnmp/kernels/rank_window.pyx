@@ -1,7 +1,7 @@
 """The window of a rank-NMP and its DDR scheduler, for every rank of one channel.
 
-The page is docs/microarchitecture.md, section 4, "Scheduler" and "Refresh". What the scheduler does on a clock is inline in
-ddr_scheduler.pxd; here are its state, the logs, and what it does seldom.
+The page is docs/microarchitecture.md, section 4, "Scheduler" and "Refresh". What it does on a clock is inline
+in ddr_scheduler.pxd; here are its state, the logs, and what it does seldom.
 """
 
 cimport cython
