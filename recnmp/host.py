@@ -184,8 +184,8 @@ def _broken(lines: Lines) -> npt.NDArray[np.bool_]:
     for name in ("channel", "rank", "bankgroup", "bank", "row"):
         column = getattr(lines, name)
         apart |= column[1:] != column[:-1]
-    inside: npt.NDArray[np.bool_] = lines.vector[1:] == lines.vector[:-1]
-    return inside & apart
+    broken: npt.NDArray[np.bool_] = apart & (lines.vector[1:] == lines.vector[:-1])
+    return broken
 
 
 def to_wire(stream: npt.NDArray[np.void], poolings_per_packet: int) -> npt.NDArray[np.uint64]:

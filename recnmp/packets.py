@@ -60,17 +60,26 @@ class PacketStreams:
         self.starts: Int64s = np.zeros(lengths.shape, np.int64)
         self._order, self._lengths, self._ends = order, lengths, [0]
         numbers = np.zeros(lengths.shape, np.int64)
-        table, number = np.divmod(order, max(1, packets))
+        of, number = np.divmod(order, max(1, packets))
         for channel in range(channels):
-            counted = lengths[table, channel, number]
+            counted = lengths[of, channel, number]
             room = np.where(counted > 0, counted + 2, 0)
-            self.starts[table, channel, number] = self._ends[-1] + np.cumsum(room) - room
-            numbers[table, channel, number] = self._next_packet[channel] - 1 + np.cumsum(counted > 0)
+            self.starts[of, channel, number] = self._ends[-1] + np.cumsum(room) - room
+            numbers[of, channel, number] = self._next_packet[channel] - 1 + np.cumsum(counted > 0)
             self._ends.append(self._ends[-1] + int(room.sum()))
         self.stream = np.zeros(self._ends[-1], instruction_dtype)
-        for form, *of_table in zip(forms, lengths, self.starts, numbers, strict=True):
-            for of_channel in zip(*of_table, strict=True):
-                open_packets(*of_channel, form["dim"], form["dtype"], form["layout"], weighted, self.stream)
+        for table, form in enumerate(forms):
+            for channel in range(channels):
+                open_packets(
+                    lengths[table, channel],
+                    self.starts[table, channel],
+                    numbers[table, channel],
+                    form["dim"],
+                    form["dtype"],
+                    form["layout"],
+                    weighted,
+                    self.stream,
+                )
 
     def close(
         self, poolings_per_packet: int, lines: Int64s, with_offset: npt.NDArray[np.bool_]

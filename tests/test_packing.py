@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from naive_packets import PLACE, NaivePackets
 from test_packet_order import POLICY_WORDS
@@ -52,6 +52,7 @@ def systems(draw: st.DrawFn) -> SystemConfig:
     return SystemConfig.model_validate(
         {
             "memory": memory,
+            "dram": {"organisation": draw(st.sampled_from(["DDR4_8Gb_x8", "DDR4_8Gb_x16"]))},
             "placement": {
                 "mapping": "skylake" if hashed else order,
                 "pages": draw(st.sampled_from(["sequential", "random", "coloured"])),
@@ -61,6 +62,12 @@ def systems(draw: st.DrawFn) -> SystemConfig:
             "nmp": draw(POLICY_WORDS) | {"poolings_per_packet": draw(st.integers(1, 16))},
         }
     )
+
+
+# rows that touch nine lines, and take two LOOKUPs
+WIDE = Workload.from_arrays(
+    np.arange(20), lengths=[3, 0, 9, 8], tables=[Table("wide", 20, 127)], batch_size=4
+)
 
 
 def placed(system: SystemConfig, workload: Workload) -> Placement | None:
@@ -93,6 +100,7 @@ def test_rows_are_placed_as_by_numpy(system: SystemConfig, workload: Workload, s
     st.sampled_from([False, True, Bits(0), Bits(1)]),
     st.sampled_from([1, 3, 1 << 17]),
 )
+@example(config("RoBaRaCoCh"), WIDE, "table", True, 3)
 def test_streams_are_those_of_the_twin(
     system: SystemConfig, workload: Workload, order: str, locality: Any, piece: int
 ) -> None:

@@ -85,6 +85,7 @@ def write_lookups(
         raise ValueError("weights and locality are one a lookup")
     if starts.shape[0] != placer.channels or starts.shape[1] != counts.shape[1] or lines.shape[0] != placer.channels:
         raise ValueError("starts and lines do not fit the counts")
+    before = t.fixed
     with nogil:
         sample = sample_of(bags, first)
         for i in range(rows.shape[0]):
