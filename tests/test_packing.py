@@ -18,8 +18,9 @@ from recnmp import RecnmpError, host
 from recnmp.config.order import PARTS
 from recnmp.config.system import SystemConfig
 from recnmp.host import PacketBuilder
-from recnmp.kernels.packing import count_lookups
+from recnmp.kernels.packing import count_lookups, write_lookups
 from recnmp.kernels.placing import Placer
+from recnmp.kernels.vocabulary import instruction_dtype
 from recnmp.placement import Placement
 from recnmp.workload import Batch, Table, Workload
 
@@ -167,6 +168,19 @@ def test_shapes_that_do_not_fit_are_refused() -> None:
     ]:
         with pytest.raises(ValueError, match=r"bags|counts|packets"):
             count_lookups(placer, given_rows, given_bags, first, 1, given_counts)
+    stream, starts = np.zeros(8, instruction_dtype), np.array([[0, 4]])
+    for given_rows in (rows, np.array([0, 10]), np.array([-1])):
+        arrays = (
+            np.zeros_like(counts),
+            np.zeros_like(counts),
+            starts,
+            None,
+            None,
+            stream,
+            np.zeros(1, np.int64),
+        )
+        with pytest.raises(ValueError, match="were not counted"):
+            write_lookups(placer, given_rows, bags, 0, 1, *arrays)
     with pytest.raises(ValueError, match="rows are 0 to 9"):
         placer.lines(np.array([10]))
     with pytest.raises(ValueError, match="are no page"):

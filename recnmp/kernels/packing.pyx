@@ -70,7 +70,8 @@ def write_lookups(
 
     counts: of all lookups of the table; written: of the same shape, how many are there already, 0 at first. starts:
     int64 [channels, packets], where each packet has its CONFIG in the stream. weights, locality: of these lookups, or
-    None for none. lines: int64 [channels], 64-byte lines read, added up. Releases the GIL.
+    None for none. lines: int64 [channels], 64-byte lines read, added up. Releases the GIL. ValueError, with some
+    written, for a row that the table lacks or a LOOKUP that was not counted.
     """
     cdef const Places* t = &placer.places
     cdef Place place, before
@@ -78,7 +79,7 @@ def write_lookups(
     cdef const Instruction* opened
     cdef int64_t i, sample, packet, line, channel, turn, at
     cdef int offset, k, n
-    cdef bint by_rank, weighted = weights is not None, local = locality is not None
+    cdef bint by_rank, wrong = False, weighted = weights is not None, local = locality is not None
     by_rank = check_shapes(placer, rows, bags, first, poolings, counts)
     check_shapes(placer, rows, bags, first, poolings, written)
     if (weighted and weights.shape[0] != rows.shape[0]) or (local and locality.shape[0] != rows.shape[0]):
@@ -89,6 +90,9 @@ def write_lookups(
     with nogil:
         sample = sample_of(bags, first)
         for i in range(rows.shape[0]):
+            if rows[i] < 0 or rows[i] >= t.rows:
+                wrong = True
+                break
             while bags[sample + 1] <= first + i:
                 sample += 1
             packet = sample // poolings
@@ -103,10 +107,13 @@ def write_lookups(
                 before = place
                 channel = place.part[CHANNEL]
                 turn = place.part[RANK] if by_rank else 0
-                opened = &stream[starts[channel, packet]]
                 at = written[channel, packet, turn]
+                if at >= counts[channel, packet, turn]:
+                    wrong = True
+                    break
                 written[channel, packet, turn] += 1
                 at = place_in_packet(&counts[channel, packet, 0], counts.shape[2], turn, at)
+                opened = &stream[starts[channel, packet]]
                 one = &stream[starts[channel, packet] + 1 + at]
                 one.lookup = first + i
                 one.packet = opened.packet
@@ -123,7 +130,11 @@ def write_lookups(
                 one.weight = weights[i] if weighted else 0
                 one.locality = local and locality[i] != 0
                 one.weighted, one.dim, one.dtype, one.layout = opened.weighted, opened.dim, opened.dtype, opened.layout
+            if wrong:
+                break
             lines[before.part[CHANNEL]] += n
+    if wrong:
+        raise ValueError(f"lookup {first + i}: its row or its instructions were not counted")
 
 
 def open_packets(
