@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from naive_packets import PLACE, NaivePackets
+from naive_packing import PLACE, NaivePacking
 from test_packet_order import POLICY_WORDS
 from test_packets import ALL, config, workloads
 
@@ -120,7 +120,7 @@ def test_streams_are_those_of_the_twin(
         size = batch.batch_size
         return np.full(batch.offsets[(table + 1) * size] - batch.offsets[table * size], locality)
 
-    twin = NaivePackets(system, workload.tables, bits)
+    twin = NaivePacking(system, workload.tables, bits)
     (batch,) = workload.batches()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(host, "_PIECE", piece)

@@ -20,7 +20,7 @@ Stream = npt.NDArray[np.void]
 PLACE = ("channel", "rank", "bankgroup", "bank", "row", "column")
 
 
-class NaivePackets:
+class NaivePacking:
     """`build` gives of each channel: stream, table and first sample of packets, number of the first, lines, offsets.
 
     bits: of a batch and table, the locality bit of each lookup.
