@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..energy import PARTS
+from ..stats import CAUSES
 from .names import printable
 
 Row = tuple[str, str, list[str]]
@@ -27,6 +28,7 @@ def render(document: Mapping[str, Any]) -> str:
         ("speedup", "x", [_number(run["speedup"], 2) for run in runs]),
         *_latency_rows(runs),
         *_packet_rows(runs),
+        *_stall_rows(runs),
         ("throughput", "M lookups/s", [_scaled(run["lookups_per_s"], 1e-6, 2) for run in runs]),
         ("useful data", "GB/s", [_number(run["gb_per_s"]["useful"], 2) for run in runs]),
         ("data on the channel", "GB/s", [_number(run["gb_per_s"]["bus"], 2) for run in runs]),
@@ -179,6 +181,18 @@ def _packet_rows(runs: Sequence[Mapping[str, Any]]) -> list[Row]:
         uneven = [run["load_imbalance"][name] for run in runs]
         if any(value is not None for value in uneven):
             rows.append((words, "x", [_number(value, 2) for value in uneven]))
+    return rows
+
+
+def _stall_rows(runs: Sequence[Mapping[str, Any]]) -> list[Row]:
+    """What the clocks of all ranks went to, where that was counted; causes that never were are left out."""
+    rows: list[Row] = []
+    for cause in CAUSES:
+        shares = [run["stalls"].get(cause) for run in runs]
+        if any(shares):
+            rows.append(
+                (f"rank clocks, {cause.replace('_', ' ')}", "%", [_scaled(s, 100, 1) for s in shares])
+            )
     return rows
 
 

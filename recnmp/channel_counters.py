@@ -6,6 +6,7 @@ from .kernels.channel import Channel
 from .kernels.dimm_nmp import DIMM_COUNTERS
 from .kernels.host_bus import CHANNEL_COUNTERS
 from .kernels.host_traffic import TRAFFIC_COUNTERS
+from .kernels.stalls import CAUSES
 from .kernels.window_entries import RANK_COUNTERS
 from .stats import per_rank
 
@@ -38,8 +39,8 @@ def traffic_counters(kernel: Channel) -> dict[str, int]:
     return dict(zip(TRAFFIC_COUNTERS, map(int, kernel.traffic.counts(kernel.now)), strict=True))
 
 
-def channel_counters(kernel: Channel) -> dict[str, int]:
-    """Counts since the last reset; of fp_adds those of the adder trees."""
+def channel_counters(kernel: Channel, end: int) -> dict[str, int]:
+    """Counts since the last reset; of fp_adds those of the adder trees. end: clock at which the last batch ended."""
     channel = dict(zip(CHANNEL_COUNTERS, map(int, kernel.counts()), strict=True))
     dimms = dict(zip(DIMM_COUNTERS, map(int, kernel.dimms.counts()), strict=True))
     traffic = traffic_counters(kernel)
@@ -59,4 +60,8 @@ def channel_counters(kernel: Channel) -> dict[str, int]:
     cached = _PER_RANK_CACHE if kernel.ranks.cache is not None else {}
     for name, kernel_name in (_PER_RANK | cached).items():
         counted |= per_rank(name, by_rank[:, RANK_COUNTERS.index(kernel_name)])
+    if kernel.ranks.stalls is not None:
+        clocks = kernel.count_stalls(end)
+        for number, cause in enumerate(CAUSES):
+            counted |= per_rank(f"clocks_{cause}", clocks[:, number])
     return counted

@@ -19,6 +19,7 @@ from .kernels.operand_path import OperandPath
 from .kernels.rank_cache import RankCache
 from .kernels.rank_nmp import RankNmp
 from .kernels.rank_window import RankWindow
+from .kernels.stalls import Stalls
 from .kernels.window_entries import WindowEntries
 from .timing import rules
 
@@ -27,11 +28,13 @@ _COMMANDS = ("ACT", "PRE", "PREA", "RD", "REF")
 _LOOK_S = 0.1  # between two looks at progress and Ctrl-C while several channels run
 
 
-def make_channel(config: SystemConfig, by_line: bool = False, number: int = 0) -> Channel:
+def make_channel(
+    config: SystemConfig, by_line: bool = False, number: int = 0, stalls: bool = False
+) -> Channel:
     """The kernel of one channel of a near-memory system.
 
     by_line: in all tables each line is one operand (`host.is_by_line`), of which the kernel makes a shortcut.
-    number: of the channel; each has its own host traffic.
+    number: of the channel; each has its own host traffic. stalls: count what the clocks of ranks go to.
     """
     timing, devices, units, memory = config.dram.timings(), config.dram.devices(), config.units, config.memory
     shared = units.local_bus == "per_dimm"
@@ -68,7 +71,8 @@ def make_channel(config: SystemConfig, by_line: bool = False, number: int = 0) -
             devices.bursts_per_row,
             units.rank_cache_flush == "batch",
         )
-    ranks = RankNmp(window, units.fifo, units.poolings_per_packet, pipeline, cache)
+    account = Stalls(window, units.nmp_clock_divider) if stalls else None
+    ranks = RankNmp(window, units.fifo, units.poolings_per_packet, pipeline, cache, account)
     dimms = DimmNmp(ranks, units.tag_groups, units.accumulate)
     return Channel(
         ranks,
@@ -110,7 +114,10 @@ class Channels:
     """
 
     def __init__(self, config: SystemConfig, by_line: bool = False, workers: int | None = None) -> None:
-        self.kernels = [make_channel(config, by_line, number) for number in range(config.memory.channels)]
+        self.kernels = [
+            make_channel(config, by_line, number, config.run.stalls)
+            for number in range(config.memory.channels)
+        ]
         self._workers = min(len(self.kernels), workers or os.cpu_count() or 1)
 
     def run(

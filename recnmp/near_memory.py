@@ -24,27 +24,6 @@ from .traffic import TrafficMeasures, measure
 from .values import Float32s, Values
 from .workload import Batch, Table
 
-# counters of stats.py that ranks keep, and their names in the kernel
-_PER_RANK = {
-    "act": "activates",
-    "pre": "precharges",
-    "prea": "precharges_all",
-    "rd": "reads",
-    "ref": "refreshes",
-    "row_hits": "row_hits",
-    "row_misses": "row_misses",
-    "row_conflicts": "row_conflicts",
-    "mispredictions": "wrong_predictions",
-    "hazard_clocks": "hazard_clocks",
-}
-_PER_RANK_CACHE = {
-    "cache_hits": "cache_hits",
-    "cache_secondary_hits": "cache_secondary_hits",
-    "cache_misses": "cache_misses",
-    "cache_bypasses": "cache_bypasses",
-    "cache_fills": "cache_fills",
-}
-
 
 class NmpEngine:
     """Runs batches near memory (the Engine of recnmp.simulate).
@@ -87,6 +66,7 @@ class NmpEngine:
         self._logging = logging
         self._observer = observer
         self._sums: list[Float32s] = []
+        self._end = 0  # clock at which the last batch ended
         self._tally = PacketTally([table.name for table in tables], config.memory.ranks)
         self.reset_counters()
 
@@ -137,7 +117,9 @@ class NmpEngine:
             operands = [np.concatenate([log.operands for log in of_channel]) for of_channel in logs]
             for number, batch in enumerate(batches):
                 self._sums += self._pool(batch, number, operands, self._values, meter)
-        return [int(end) for end in np.maximum.accumulate(ends)]
+        whole = [int(end) for end in np.maximum.accumulate(ends)]
+        self._end = max([self._end, *whole])
+        return whole
 
     def _count(self, batch: Batch, packets: Sequence[Packets]) -> None:
         self._poolings += batch.batch_size * batch.n_tables
@@ -172,7 +154,10 @@ class NmpEngine:
             "fp_muls": self._muls,
             "passed_over_max": self._builder.order.passed_over_max,
         }
-        counted |= add_counters(map(channel_counters, self.channels.kernels), self._config.memory.ranks)
+        counted |= add_counters(
+            (channel_counters(kernel, self._end) for kernel in self.channels.kernels),
+            self._config.memory.ranks,
+        )
         counted["fp_adds"] += self._adds
         return counted
 

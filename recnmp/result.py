@@ -19,7 +19,17 @@ from .energy import energy_pj, what_counts
 from .errors import RecnmpError
 from .packet_stats import PERCENTS, PacketStats, rank_imbalance
 from .replacing import replacing
-from .stats import ceilings, hit_rate, hit_rates, latency, lines_by_rank, llc_hit_rate, total, with_totals
+from .stats import (
+    ceilings,
+    hit_rate,
+    hit_rates,
+    latency,
+    lines_by_rank,
+    llc_hit_rate,
+    stalls,
+    total,
+    with_totals,
+)
 from .traffic import TrafficMeasures
 from .workload import Workload
 
@@ -137,6 +147,7 @@ class Result:
             "llc_hit_rate": llc_hit_rate(self.counters),
             "hit_rate": hit_rate(self.counters),
             "hit_rate_by_rank": hit_rates(self.counters),
+            "stalls": stalls(self.counters),
             "host_traffic": self._traffic(),
             "hit_rate_by_table": self._hit_rate_by_table(),
             "packet_latency_clocks": {

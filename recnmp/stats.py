@@ -31,6 +31,19 @@ class Counter:
     meaning: str
 
 
+# What a clock of a rank may go to, in the order in which causes are asked for (docs/microarchitecture.md, section 9).
+CAUSES = {
+    "working": "a DDR command of a lookup; or no line is wanted, and an instruction is decoded or a line looked up",
+    "refresh": "a refresh is due or under way",
+    "faw_rrd": "the oldest lookup needs ACT, and tFAW or tRRD forbids it",
+    "bank_timing": "its bank is not ready for it: tRCD, tRP, tRC, or another row is open",
+    "ccd": "it needs RD, and tCCD forbids it",
+    "datapath_full": "the window is full of lookups that wait for data or for the adder",
+    "result_full": "CONFIG waits until the packet before has left the rank",
+    "no_instruction": "nothing to do: the host has not sent more yet, or data is on its way",
+    "drained": "the same, and nothing will come in this batch",
+}
+
 COUNTERS = {
     counter.name: counter
     for counter in (
@@ -123,6 +136,7 @@ COUNTERS = {
         Counter(
             "hazard_clocks", "clocks", "nmp", True, "clocks in which an operand waited for the adder (D9)"
         ),
+        *(Counter(f"clocks_{cause}", "clocks", "nmp", True, meaning) for cause, meaning in CAUSES.items()),
         Counter("fp_adds", "operations", "nmp", False, "FP32 additions: partial sums, adder trees, biases"),
         Counter("fp_muls", "operations", "nmp", False, "FP32 multiplications by weights and scales"),
     )
@@ -291,3 +305,10 @@ def hit_rates(counters: Mapping[str, int]) -> list[float | None]:
         for names in (_CACHE_HITS, _CACHE_LINES)
     )
     return [mine / of if of else None for mine, of in zip(hits, lines, strict=True)]
+
+
+def stalls(counters: Mapping[str, int]) -> dict[str, float]:
+    """Share of the clocks of all ranks that went to each cause (D18); empty if they were not counted."""
+    clocks = {cause: total(counters, f"clocks_{cause}") for cause in CAUSES}
+    whole = sum(clocks.values())
+    return {cause: count / whole for cause, count in clocks.items()} if whole else {}

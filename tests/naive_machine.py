@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from naive_host import Host
+from naive_packets import Packet, read_packets
 from naive_rank import Rank, Rules
+from naive_stalls import Stalls
 from naive_traffic import Traffic
-from naive_window import Instruction
 
 TAGS = 16
 PATIENCE = 100_000  # clocks without any event after which a run is called stuck
@@ -75,25 +76,6 @@ class Log:
     @property
     def wrong_predictions(self) -> int:
         return self.total("wrong_predictions")
-
-
-@dataclass(eq=False)
-class Packet:
-    """The host's knowledge of a packet in flight."""
-
-    number: int  # name in the logs
-    age: int  # counts packets in the order in which they started
-    dim: int
-    dtype: int
-    layout: int
-    group: int = -1
-    expected: set = field(default_factory=set)  # (dimm, tag) of which a LOOKUP was sent
-    crossed: int = 0  # result bursts sent so far
-    end_sent: bool = False
-
-    @property
-    def bursts_a_tag(self) -> int:
-        return -(-self.dim // 16)
 
 
 @dataclass
@@ -232,6 +214,7 @@ class Machine:
             self.ranks += ranks
             self.dimms.append(Dimm(number, ranks, self.options))
         self.host = Host(self.dimms, self.ranks, self.options, self.log, self.traffic)
+        self.stalls = [Stalls(rank) for rank in self.ranks]
         self.clock = 0  # the next one to be ticked
         self.blocks = [self.host.drive_bus]
         for dimm in self.dimms:
@@ -253,8 +236,12 @@ class Machine:
 
     def tick(self) -> None:
         """One clock. The order of blocks does not matter: tests shuffle `blocks`."""
+        for stalls in self.stalls:
+            stalls.judge(self.clock)
         for block in self.blocks:
             block(self.clock)
+        for stalls in self.stalls:
+            stalls.count(self.clock)
         self.clock += 1
 
     def run(self, stream: np.ndarray, bounds: np.ndarray, start_clock: int) -> int:
@@ -262,11 +249,13 @@ class Machine:
         assert start_clock >= self.clock, "a batch starts after the one before has ended"
         while self.clock < start_clock:
             self.tick()
+        for stalls in self.stalls:
+            stalls.counting = True
         for rank in self.ranks:
             if self.flush_batches and rank.cache is not None:
                 rank.cache.flush()
         self.host.start = start_clock
-        for packet, instructions in self.read_packets(stream, bounds):
+        for packet, instructions in read_packets(stream, bounds, self.poolings_per_packet):
             self.host.unfinished.append(packet)
             self.host.unsent += instructions
         end, seen, seen_at = start_clock, self.events(), self.clock
@@ -282,41 +271,16 @@ class Machine:
         self.log.ends.append(end)
         return end
 
+    def reset_stalls(self) -> None:
+        """Clocks are counted anew, from the start of the next batch on."""
+        for stalls in self.stalls:
+            stalls.reset()
+
+    def drain_until(self, clk: int) -> None:
+        """Other channels run on until then; after the last batch of this one."""
+        for stalls in self.stalls:
+            stalls.drain(clk - self.clock)
+
     def events(self) -> int:
         refreshes = sum(rank.refreshes for rank in self.ranks)
         return len(self.log.sends) + len(self.log.commands) - refreshes + len(self.log.bursts)
-
-    def read_packets(self, stream: np.ndarray, bounds: np.ndarray):
-        packets = []
-        for first, last in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-            config = {name: int(stream[first][name]) for name in ("packet", "dim", "dtype", "layout")}
-            packet = Packet(config["packet"], -1, config["dim"], config["dtype"], config["layout"])
-            instructions = []
-            for index in range(first, last):
-                record = stream[index]
-                opcode = int(record["opcode"])
-                instructions.append(
-                    Instruction(
-                        kind={1: "CONFIG", 2: "END"}.get(opcode, "LOOKUP"),
-                        index=index,
-                        packet=packet,
-                        lookup=int(record["lookup"]),
-                        rank=int(record["rank"]),
-                        bankgroup=int(record["bankgroup"]),
-                        bank=int(record["bank"]),
-                        row=int(record["row"]),
-                        column=int(record["column"]),
-                        bursts=int(record["bursts"]),
-                        tag=int(record["tag"]),
-                        first_line=8 if opcode == 4 else opcode - 8,
-                        ddr_cmd=int(record["ddr_cmd"]),
-                        locality=bool(record["locality"]),
-                        byte_offset=4 * int(record["byte_offset"]),
-                    )
-                )
-            kinds = [instruction.kind for instruction in instructions]
-            assert kinds == ["CONFIG"] + ["LOOKUP"] * (len(kinds) - 2) + ["END"]
-            assert len(kinds) > 2, "a packet without any LOOKUP is not sent"
-            assert all(0 <= i.tag < self.poolings_per_packet for i in instructions if i.kind == "LOOKUP")
-            packets.append((packet, instructions))
-        return packets

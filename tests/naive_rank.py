@@ -8,6 +8,8 @@ naive_datapath.py; how rows lie in lines in naive_rows.py.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from naive_datapath import Datapath
 from naive_rank_cache import RankCache
 from naive_rows import Row
@@ -39,7 +41,8 @@ class Rules:
         for level, place in self.places(rank, bankgroup, bank).items():
             self.issued.setdefault((level, place, command), []).append(clk)
 
-    def legal(self, command: str, rank: int, bankgroup: int, bank: int, clk: int) -> bool:
+    def bounds(self, command: str, rank: int, bankgroup: int, bank: int) -> Iterator[tuple[str, int]]:
+        """Level of each row that ever bound the command at this place, and the first clock it allows."""
         for row in self.rows[command]:
             if row.level == "other_ranks":
                 ranks = {key[1] for key in self.issued if key[0] == "rank"} - {(rank,)}
@@ -49,9 +52,11 @@ class Rules:
                 histories = [(row.level, place, name) for name in row.preceding]
             for history in histories:
                 clocks = self.issued.get(history, [])
-                if len(clocks) >= row.window and clk < clocks[-row.window] + row.clocks:
-                    return False
-        return True
+                if len(clocks) >= row.window:
+                    yield row.level, clocks[-row.window] + row.clocks
+
+    def legal(self, command: str, rank: int, bankgroup: int, bank: int, clk: int) -> bool:
+        return all(first <= clk for _, first in self.bounds(command, rank, bankgroup, bank))
 
 
 class Rank:
@@ -64,11 +69,14 @@ class Rank:
         self.log = log
         self.traffic = traffic
         self.fifo: list[tuple[int, Instruction]] = []  # (visible from, instruction)
+        self.popped: tuple[int, Instruction] | None = None  # (clock, instruction), the last one
         self.credits_back: list[int] = []  # clocks at which the host sees a credit come back
         self.window: list[Entry] = []
         self.open: dict[tuple[int, int], int] = {}  # (bankgroup, bank) -> open row
         self.owner: dict[tuple[int, int], Entry] = {}  # (bankgroup, bank) -> the entry its row was opened for
         self.refreshes = 0  # REFabs issued
+        self.last_command = -NEVER, ""  # (clock, name)
+        self.last_refresh = -NEVER  # clock of the last REFab
         self.counters = log.counters[number]
         self.cache = RankCache(options, self.counters) if options.rank_cache_bytes else None
         self.datapath = Datapath(options, self.counters)
@@ -114,7 +122,7 @@ class Rank:
         else:
             self.popped_end[group] = t
             self.find_done(group)
-        self.fifo.pop(0)
+        self.popped = t, self.fifo.pop(0)[1]
         self.credits_back.append(t + 1)
 
     def decode_lookup(self, instruction: Instruction, group: int, t: int) -> None:
@@ -210,6 +218,7 @@ class Rank:
             self.owner.clear()
         elif command == "REF":
             self.refreshes += 1
+            self.last_refresh = t
         elif command == "RD":
             line = next(line for line in entry.lines if line.wanted(t))
             row, column = entry.instruction.row, line.column
@@ -221,6 +230,7 @@ class Rank:
                 self.cache.read(line)
             self.compare_prediction(entry)
         self.rules.issue(command, self.number, bankgroup, bank, t)
+        self.last_command = t, command
         self.log.commands.append((t, CODES[command], self.number, bankgroup, bank, row, column))
 
     def compare_prediction(self, entry: Entry) -> None:

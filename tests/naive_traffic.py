@@ -122,6 +122,7 @@ class Traffic:
             ddr_cmd=ACT_RD,
             locality=False,
             byte_offset=0,
+            closes_batch=False,
         )
 
     def enter(self, instruction: Instruction, t: int) -> Entry:

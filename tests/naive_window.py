@@ -30,6 +30,7 @@ class Instruction:
     ddr_cmd: int
     locality: bool
     byte_offset: int
+    closes_batch: bool  # the last END of its batch
 
 
 @dataclass(eq=False)

@@ -206,6 +206,9 @@ class Run(Section):
         "name",
         "docs/measures.md",
     )
+    stalls: bool = field_of(
+        True, "count what each clock of a rank goes to (near memory only)", "-", "design D18"
+    )
 
 
 class SystemConfig(Section):

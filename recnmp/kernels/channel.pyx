@@ -45,7 +45,7 @@ cdef class Channel(HostBus):
         Raises ValueError for a stream that is no sequence of packets, RuntimeError if nothing moves any more.
         """
         cdef int64_t state
-        self.offer(stream, start_clk, logging)
+        self.offer(stream, start_clk, logging, drain)
         while True:
             with nogil:
                 state = self.run_clocks(skip, drain, CHUNK)
@@ -61,8 +61,8 @@ cdef class Channel(HostBus):
                     f"the machine stands still: clock {self.now}, {self.position} of {len(stream)} instructions sent"
                 )
 
-    def offer(self, Instruction[::1] stream, int64_t start_clk, bint logging=False):
-        """Hand the host the packets of a batch, as `run` does.
+    def offer(self, Instruction[::1] stream, int64_t start_clk, bint logging=False, bint closing=True):
+        """Hand the host the packets of a batch, as `run` does; closing: none follows before its results have crossed.
 
         Raises ValueError for a stream that is no sequence of packets, or if the batch before is not all sent.
         """
@@ -84,8 +84,7 @@ cdef class Channel(HostBus):
         self.progress_clk = max(self.now, start_clk)
         self.logging = logging
         self._make_room(stream, operands)
-        if self.ranks.cache is not None:
-            self.ranks.cache.start_batch(start_clk)
+        self.ranks.start_batch(stream, start_clk, closing)
 
     def step(self):
         """One clock of the whole channel, for lockstep; returns the clock that was stepped."""
@@ -117,10 +116,13 @@ cdef class Channel(HostBus):
         """int64 [len(CHANNEL_COUNTERS)], a copy."""
         return np.asarray(self.counters).copy()
 
+    def count_stalls(self, int64_t end):
+        return self.ranks.count_stalls(self.last_crossed, end)
+
     def reset_counts(self):
         """Counters of the channel and its blocks to zero; the machine's state stays."""
         self.counters[:] = 0
-        self.ranks.window.entries.reset_counts()
+        self.ranks.reset_counts()
         self.dimms.reset_counts()
         if self.traffic is not None:
             self.traffic.reset_counts(self.now)

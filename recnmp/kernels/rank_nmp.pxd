@@ -6,6 +6,7 @@ from .operand_path cimport OperandPath
 from .rank_cache cimport RankCache
 from .rank_window cimport RankWindow
 from .row_form cimport RowForm
+from .stalls cimport Stalls
 from .vocabulary cimport GROUPS, Instruction
 
 # A place of a FIFO.
@@ -32,6 +33,9 @@ cdef class RankNmp:
     cdef readonly RankCache cache  # None: there is none
     cdef OperandPath operands
     cdef bint cached
+    cdef readonly Stalls stalls  # None: nobody asks
+    cdef bint watched
+    cdef bint recount  # clocks are counted from the start of the next batch on
     cdef readonly int64_t pipeline
     cdef Rank[::1] rank
     cdef RowForm[:, ::1] form  # by rank and tag group: of the rows, from CONFIG
@@ -45,3 +49,5 @@ cdef class RankNmp:
     cdef bint decode(self, int r, Slot* slot, int64_t clk) noexcept nogil
     cdef int64_t decode_next(self, int r, bint popped, int64_t clk) noexcept nogil
     cdef void settle(self, int r, int group) noexcept nogil
+    cdef int head(self, int r) noexcept nogil
+    cdef int64_t head_visible(self, int r) noexcept nogil

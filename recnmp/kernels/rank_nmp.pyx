@@ -22,6 +22,7 @@ from .operand_path cimport Path, on_clock
 from .rank_cache cimport RankCache
 from .rank_window cimport RankWindow, Window
 from .row_form cimport RowForm, row_form
+from .stalls cimport A_LOOKUP, ANOTHER, N_CAUSES, NOTHING, Stalls
 from .vocabulary cimport CONFIG, GROUPS, HOST_READ, NEVER, Instruction, is_lookup
 from .window_entries cimport CACHE_BYPASSES, MET_BYPASS, NONE, OPERANDS, Entry, has_room, next_release
 
@@ -35,17 +36,21 @@ cdef class RankNmp:
     """All rank-NMPs of one channel.
 
     window: windows and schedulers of its ranks. fifo_depth: instructions that a FIFO holds. tags_per_group: P of D6.
-    pipeline: clocks of the datapath. cache: of the same window, or None.
+    pipeline: clocks of the datapath. cache, stalls: of the same window, or None.
     """
 
     def __init__(
         self, RankWindow window, int fifo_depth, int tags_per_group, int64_t pipeline, RankCache cache=None,
+        Stalls stalls=None,
     ):
         cdef int r, g
         self.window = window
         self.operands = window.operands
         self.cache = cache
         self.cached = cache is not None
+        self.stalls = stalls
+        self.watched = stalls is not None
+        self.recount = False
         self.ranks = window.ranks
         self.ranks_per_dimm = window.ranks_per_dimm
         self.fifo_depth = fifo_depth
@@ -63,6 +68,35 @@ cdef class RankNmp:
                 self.rank[r].ended[g] = NEVER
                 self.rank[r].done[g] = NEVER
                 self.rank[r].last_in[g] = -NEVER
+
+    def start_batch(self, Instruction[::1] stream, int64_t clk, bint closing):
+        """A batch may begin in clk; closing: no other one follows before its results have crossed."""
+        if stream.shape[0]:
+            stream[stream.shape[0] - 1].closing = closing
+        if self.cached:
+            self.cache.start_batch(clk)
+        if self.watched and self.recount:
+            self.stalls.start(clk)
+        self.recount = False
+
+    def count_stalls(self, int64_t over, int64_t end):
+        """Clocks of each rank by cause, int64 [ranks, len(CAUSES)], up to clock `end`.
+
+        No batch is under way: the last one ended at `over`, from where on all are drained. Counted from clock 0, or the
+        start of the first batch after `reset_counts`; all 0 if there was none, or nobody asks.
+        """
+        cdef int r
+        if not self.watched or self.recount:
+            return np.zeros((self.ranks, N_CAUSES), np.int64)
+        for r in range(self.ranks):
+            self.stalls.until(r, over, self.head(r), self.head_visible(r))
+            self.stalls.drain(r, end)
+        return self.stalls.counts()
+
+    def reset_counts(self):
+        """Counters of all ranks to zero; the machine's state stays."""
+        self.window.entries.reset_counts()
+        self.recount = True
 
     def in_flight(self):
         """Operands of all LOOKUPs in FIFOs and windows, at most."""
@@ -133,8 +167,11 @@ cdef class RankNmp:
         cdef Window* window = &self.window.window[r]
         cdef Path* path = &self.operands.path[r]
         cdef Slot* slot = &self.fifo[r, rank.fifo_head]
-        cdef bint popped = False
+        cdef bint popped = False, unprobed = False
         cdef int64_t soonest
+        if self.watched:
+            unprobed = self.cached and self.cache.port[r].unprobed_count > 0
+            self.stalls.begin(r, clk, self.head(r), self.head_visible(r))
         if not skip or window.look <= clk:
             window.look = self.window.schedule(r, clk)
         if not self.operands.foreseen and (not skip or path.look <= clk):
@@ -154,6 +191,8 @@ cdef class RankNmp:
             soonest = min(soonest, self.cache.port[r].look)
         rank.next_clk = on_clock(self.operands, soonest)
         rank.clock = clk + 1
+        if self.watched:
+            self.stalls.end(r, clk, popped or unprobed)
         return popped
 
     cdef void enter(self, int r, Instruction* instruction, int64_t clk) noexcept nogil:
@@ -194,10 +233,23 @@ cdef class RankNmp:
         else:
             rank.ended[group] = clk
             self.settle(r, group)
+        if self.watched and head.opcode != HOST_READ:
+            self.stalls.account[r].over = head.closing
         slot.popped = clk
         rank.fifo_head = rank.fifo_head + 1 if rank.fifo_head + 1 < self.fifo_depth else 0
         rank.fifo_count -= 1
         return True
+
+    cdef int head(self, int r) noexcept nogil:
+        """What the FIFO begins with, visible or not yet."""
+        cdef Rank* rank = &self.rank[r]
+        if rank.fifo_count == 0:
+            return NOTHING
+        return A_LOOKUP if self.fifo[r, rank.fifo_head].instruction.opcode >= HOST_READ else ANOTHER
+
+    cdef int64_t head_visible(self, int r) noexcept nogil:
+        cdef Rank* rank = &self.rank[r]
+        return self.fifo[r, rank.fifo_head].visible if rank.fifo_count else NEVER
 
     cdef int64_t decode_next(self, int r, bint popped, int64_t clk) noexcept nogil:
         """The next clock on which something could be popped, as far as this rank knows; popped: one was in clk."""

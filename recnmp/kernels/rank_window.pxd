@@ -26,6 +26,7 @@ cdef struct Window:
     uint64_t reads, activates, precharges  # a bit a bank: which command its candidate needs
     int64_t read_look, activate_look, precharge_look  # no candidate for that command may go before
     uint64_t owned  # a bit a bank: it has an owner, which wants its row
+    int32_t fresh  # the first entry that came to want lines since somebody asked last, or NONE
 
 cdef class RankWindow:
     cdef readonly int ranks, ranks_per_dimm

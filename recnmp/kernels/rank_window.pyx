@@ -1,9 +1,8 @@
 """The window of a rank-NMP and its DDR scheduler, for every rank of one channel.
 
-The page is docs/microarchitecture.md, section 4, "Scheduler" and "Refresh". The window is never scanned. An open row
-that an entry wants is not closed, so each bank has one possible next command: RD for its oldest entry of the open row;
-PRE for its oldest entry if none wants the open row; ACT for its oldest entry if it is closed. That candidate changes
-only when the bank or its entries do.
+The page is docs/microarchitecture.md, section 4, "Scheduler" and "Refresh". An open row that an entry wants is not
+closed, so each bank has one possible next command: RD for its oldest entry of the open row; PRE for its oldest entry if
+none wants the open row; ACT for its oldest entry if it is closed. It changes only when the bank or its entries do.
 """
 
 cimport cython
@@ -114,6 +113,7 @@ cdef class RankWindow:
         entry.wanted |= lines
         if entry.wanted != lines:
             return
+        window.fresh = place if window.fresh == NONE else window.fresh
         self.join_chain(r, place)
         if self.bank[r, entry.bank].owner == place:
             window.owned |= <uint64_t>1 << entry.bank

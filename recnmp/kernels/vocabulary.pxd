@@ -46,7 +46,8 @@ cdef struct Instruction:
     int8_t channel
     int8_t dtype  # of the row, as in CONFIG
     int8_t layout
-    int8_t padding[6]  # a struct in a struct must end at a multiple of its widest field
+    int8_t closing  # END: no instruction comes before all results have crossed
+    int8_t padding[5]  # a struct in a struct must end at a multiple of its widest field
 
 # One element group, or the part of one that the lines of one instruction hold, entering a rank's datapath:
 # elements first .. first + count - 1 of the vector.
