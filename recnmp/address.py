@@ -25,7 +25,8 @@ from .config.system import SystemConfig
 from .errors import RecnmpError
 
 Int64s = npt.NDArray[np.int64]
-_COLUMNS = ("Ch", "Ra", "Bg", "Ba", "Ro", "Co")  # of DramAddresses, in its order
+# The parts of an address as attributes of DramAddresses, in its order.
+COLUMNS = {"Ch": "channel", "Ra": "rank", "Bg": "bankgroup", "Ba": "bank", "Ro": "row", "Co": "column"}
 _CHUNK = 1 << 15  # lines decoded at a time, so that all columns stay in the cache
 
 
@@ -117,7 +118,7 @@ class AddressMap:
         for start in range(0, lines.size, _CHUNK):
             part_of = {
                 part: column[start : start + _CHUNK].copy()
-                for part, column in zip(_COLUMNS, columns, strict=True)
+                for part, column in zip(COLUMNS, columns, strict=True)
             }
             if self._hashed:
                 # it reads rows and columns, which are as they were: done again, it is undone
@@ -128,13 +129,28 @@ class AddressMap:
                 number += part_of[part]
         return lines
 
+    def digits(self, in_rank: bool) -> list[tuple[str, int]]:
+        """Parts of a physical line, or of a line in its rank, with how many of each there are; the lowest first."""
+        kept = [part for part in self._low_first if not (in_rank and part in ("Ch", "Ra"))]
+        return [(part, self.sizes[part]) for part in kept if self.sizes[part] > 1]
+
+    def hashing(self, in_rank: bool) -> tuple[int, int, int, int, int] | None:
+        """What `_hash` does, as kernels want it: mask of the row bits that flip bank groups (-1 for none), then
+        shift and mask of those for ranks (not in one rank) and for banks; None for a plain order."""
+        if not self._hashed:
+            return None
+        groups, ranks, banks = (self.sizes[part] for part in ("Bg", "Ra", "Ba"))
+        rank_shift = max(groups // 2 - 1, 0).bit_length()
+        bank_shift = rank_shift + (ranks - 1).bit_length()
+        return groups // 2 - 1, rank_shift, 0 if in_rank else ranks - 1, bank_shift, banks - 1
+
     def _decode(self, lines: Int64s, channel: int | None, rank: int | None) -> DramAddresses:
         places = {part: np.zeros(lines.size, np.int64) for part in PARTS}
         fixed = {"Ch": channel, "Ra": rank}
         for part, value in fixed.items():
             if value is not None:
                 places[part].fill(value)
-        digits = [part for part in self._low_first if self.sizes[part] > 1 and fixed.get(part) is None]
+        digits = [part for part, _ in self.digits(channel is not None)]
         for start in range(0, lines.size, _CHUNK):
             part_of = {part: column[start : start + _CHUNK] for part, column in places.items()}
             rest = lines[start : start + _CHUNK].copy()
@@ -144,7 +160,7 @@ class AddressMap:
                 part_of[digits[-1]][:] = rest
             if self._hashed:
                 self._hash(part_of, rank is None)
-        return DramAddresses(*(places[part] for part in _COLUMNS))
+        return DramAddresses(*(places[part] for part in COLUMNS))
 
     def _check_hash(self) -> None:
         if self.sizes["Ch"] > 1:

@@ -5,7 +5,7 @@ A batch becomes one array of instructions a channel, packet after packet, in the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -15,9 +15,9 @@ from . import isa
 from .config.system import BURST_BYTES
 from .config.units import Nmp
 from .errors import RecnmpError
-from .kernels.vocabulary import instruction_dtype
+from .kernels.packing import count_lookups, write_lookups
 from .packet_order import PacketOrder
-from .packets import ChannelStream, Packets
+from .packets import Packets, PacketStreams
 from .placement import Lines, Placement
 from .progress import Progress
 from .workload import Batch, Table
@@ -54,8 +54,14 @@ class PacketBuilder:
         self._locality = locality
         self.order = PacketOrder(units)
         memory = placement.config.memory
-        interleaved = units.instruction_order == "interleaved"
-        self._channels = [ChannelStream(memory.ranks, interleaved) for _ in range(memory.channels)]
+        self._channels = memory.channels
+        # whether LOOKUPs of a packet go in turn by rank: the k-th of each before the (k+1)-th of any, ranks ascending
+        self._turns = memory.ranks if units.instruction_order == "interleaved" else 1
+        self._streams = PacketStreams(memory.channels, memory.ranks)
+        self._placers = [placement.placer(number) for number in range(len(tables))]
+        self._forms = [form_words(table) for table in tables]
+        strides = [placement.stride(number) for number in range(len(tables))]
+        self._with_offset = np.array(strides, np.int64) % BURST_BYTES != 0
         for number, table in enumerate(tables):
             check_table(table)
             if table.quantised:
@@ -68,10 +74,10 @@ class PacketBuilder:
         """
         rules, rows = self._placement.config.placement, min(table.rows, self._placement.rows_per_page(number))
         lines = self._placement.locate(number, np.arange(rows))
-        start, _, first_line = _runs(lines)
-        if not first_line.any():
+        broken = _broken(lines)
+        if not broken.any():
             return
-        row = int(lines.vector[start[np.flatnonzero(first_line)[0]]])
+        row = int(lines.vector[1:][broken][0])
         narrow = rules.stride == "packed" and table.row_bytes <= BURST_BYTES
         raise RecnmpError(
             f"table '{table.name}': row {row} of {table.row_bytes} bytes lies in several DRAM rows by mapping "
@@ -83,77 +89,68 @@ class PacketBuilder:
     def build(self, batch: Batch, order: str, progress: Progress | None = None) -> list[Packets]:
         """All packets of a batch that have a LOOKUP, as each channel sees them.
 
-        order: "table" or "sample", that of the trace; progress: told of lookups twice, as they are placed and as they
+        order: "table" or "sample", that of the trace; progress: told of lookups twice, as they are counted and as they
         are put into packets.
         """
         size, tables = batch.batch_size, batch.n_tables
         per_table = -(-size // self._poolings)
-        parts = []
-        counts = np.zeros((len(self._channels), tables, per_table), np.int64)
+        counts = np.zeros((tables, self._channels, per_table, self._turns), np.int64)
         for table in range(tables):
-            lookups = self._lookups(batch, table, progress)
-            sample = self._samples(batch, table)[lookups["lookup"] - batch.offsets[table * size]]
-            packet, lookups["tag"] = np.divmod(sample, self._poolings)
-            lookups["packet"] = packet  # of its table, for now
-            places = lookups["channel"].astype(np.int64) * per_table + packet
-            counts[:, table] = np.bincount(places, minlength=len(counts) * per_table).reshape(
-                len(counts), per_table
-            )
-            parts.append(lookups)
+            for first, rows in self._pieces(batch, table, progress):
+                bags = self._bags(batch, table)
+                if not count_lookups(self._placers[table], rows, bags, first, self._poolings, counts[table]):
+                    self._placement.check_rows(table, rows)
+        lengths = counts.sum(axis=3)
         # a channel's part of a packet is a packet of its own, with CONFIG and END
-        sent = self.order.arrange(np.where(counts > 0, counts + 2, 0).sum(0), order)
-        for channel, stream in enumerate(self._channels):
-            stream.open(counts[channel], sent)
-        for table, lookups in enumerate(parts):
-            for channel, stream in enumerate(self._channels):
-                mine = lookups if len(self._channels) == 1 else lookups[lookups["channel"] == channel]
-                offset = self._placement.stride(table) % BURST_BYTES != 0
-                stream.fill(table, mine, offset)
-            if progress is not None:
-                progress(int(batch.offsets[(table + 1) * size] - batch.offsets[table * size]))
-        return [stream.close(self._poolings, batch.weights is not None) for stream in self._channels]
+        sent = self.order.arrange(np.where(lengths > 0, lengths + 2, 0).sum(axis=1), order)
+        streams, weighted = self._streams, batch.weights is not None
+        streams.open(lengths, sent, self._forms[:tables], weighted)
+        lines = np.zeros(self._channels, np.int64)
+        for table in range(tables):
+            bags = self._bags(batch, table)
+            bits = self._bits(batch, table)
+            written = np.zeros_like(counts[table])
+            for first, rows in self._pieces(batch, table, progress):
+                piece = slice(first, first + len(rows))
+                of_table = slice(first - int(bags[0]), first - int(bags[0]) + len(rows))
+                write_lookups(
+                    self._placers[table],
+                    rows,
+                    bags,
+                    first,
+                    self._poolings,
+                    counts[table],
+                    written,
+                    streams.starts[table],
+                    None if batch.weights is None else np.ascontiguousarray(batch.weights[piece]),
+                    None if bits is None else bits[of_table],
+                    streams.stream,
+                    lines,
+                )
+        return streams.close(self._poolings, lines, self._with_offset[:tables])
 
-    def _samples(self, batch: Batch, table: int) -> Int64s:
-        """int64 [lookups of the table]: the sample that each belongs to."""
-        bags = batch.offsets[table * batch.batch_size : (table + 1) * batch.batch_size + 1]
-        return np.repeat(np.arange(batch.batch_size), np.diff(bags))
+    def _bits(self, batch: Batch, table: int) -> npt.NDArray[np.uint8] | None:
+        """uint8 [lookups of the table]: their locality bits; None if all are 0."""
+        if self._locality is False:
+            return None
+        bags = self._bags(batch, table)
+        if self._locality is True:
+            return np.ones(int(bags[-1] - bags[0]), np.uint8)
+        return np.ascontiguousarray(self._locality.bits(batch, table)).view(np.uint8)
 
-    def _lookups(self, batch: Batch, table: int, placed: Progress | None) -> npt.NDArray[np.void]:
-        """One LOOKUP for each run of each lookup of a table, in order; packet and tag not set yet."""
-        first, last = batch.offsets[[table * batch.batch_size, (table + 1) * batch.batch_size]]
-        bits = (
-            np.full(last - first, self._locality)
-            if isinstance(self._locality, bool)
-            else self._locality.bits(batch, table)
-        )
-        pieces = [np.zeros(0, instruction_dtype)]
+    def _bags(self, batch: Batch, table: int) -> Int64s:
+        """int64 [samples + 1]: where the lookups of each sample of a table begin."""
+        size = batch.batch_size
+        return np.ascontiguousarray(batch.offsets[table * size : (table + 1) * size + 1])
+
+    def _pieces(self, batch: Batch, table: int, done: Progress | None) -> Iterator[tuple[int, Int64s]]:
+        """The rows of a table's lookups, some at a time, each with the number of its first lookup."""
+        first, last = batch.offsets[[table * batch.batch_size, (table + 1) * batch.batch_size]].tolist()
         for start in range(first, last, _PIECE):
-            end = min(last, start + _PIECE)
-            pieces.append(self._piece(batch, table, start, end, bits[start - first : end - first]))
-            if placed is not None:
-                placed(end - start)
-        return np.concatenate(pieces)
-
-    def _piece(
-        self, batch: Batch, table: int, first: int, last: int, bits: npt.NDArray[np.bool_]
-    ) -> npt.NDArray[np.void]:
-        """The LOOKUPs of lookups `first` to `last` of a batch, all of one table, with their locality bits."""
-        lines = self._placement.locate(table, batch.indices[first:last])
-        start, bursts, first_line = _runs(lines)
-        lookups = np.zeros(len(start), instruction_dtype)
-        vector = lines.vector[start]
-        lookups["lookup"] = first + vector
-        lookups["opcode"] = isa.lookup_opcode(first_line)
-        lookups["bursts"] = bursts
-        for name, word in form_words(self._tables[table]).items():
-            lookups[name] = word
-        lookups["locality"] = bits[vector]
-        for name in ("channel", "rank", "bankgroup", "bank", "row", "column"):
-            lookups[name] = getattr(lines, name)[start]
-        lookups["byte_offset"] = lines.byte_offset[vector] // 4
-        if batch.weights is not None:
-            lookups["weight"] = batch.weights[first:last][vector]
-        return lookups
+            rows = np.ascontiguousarray(batch.indices[start : min(last, start + _PIECE)], np.int64)
+            yield start, rows
+            if done is not None:
+                done(len(rows))
 
 
 def check_table(table: Table) -> None:
@@ -181,27 +178,14 @@ def form_words(table: Table) -> dict[str, int]:
     }
 
 
-def _runs(lines: Lines) -> tuple[Int64s, Int64s, Int64s]:
-    """Cut vectors into runs of at most 8 consecutive columns of one DRAM row.
-
-    Returns int64 [runs] each: first line of the run, its lines, and the line of its vector that it begins with.
-    """
-    count = len(lines.vector)
-    if count == 0:
-        return (np.zeros(0, np.int64),) * 3
-    goes_on = np.zeros(count, bool)
-    goes_on[1:] = lines.vector[1:] == lines.vector[:-1]
-    first_line = np.maximum.accumulate(np.where(goes_on, 0, np.arange(count)))
+def _broken(lines: Lines) -> npt.NDArray[np.bool_]:
+    """bool [lines - 1]: whether a line goes on with the vector before it, but not with its DRAM row and columns."""
+    apart = lines.column[1:] != lines.column[:-1] + 1
     for name in ("channel", "rank", "bankgroup", "bank", "row"):
         column = getattr(lines, name)
-        goes_on[1:] &= column[1:] == column[:-1]
-    goes_on[1:] &= lines.column[1:] == lines.column[:-1] + 1
-    start = np.flatnonzero(~goes_on)
-    too_long = start[np.diff(np.append(start, count)) > isa.MAX_BURSTS]
-    if too_long.size:  # 9 lines, the most that 128 elements of 4 bytes touch
-        goes_on[too_long + isa.MAX_BURSTS] = False
-        start = np.flatnonzero(~goes_on)
-    return start, np.diff(np.append(start, count)), start - first_line[start]
+        apart |= column[1:] != column[:-1]
+    broken: npt.NDArray[np.bool_] = apart & (lines.vector[1:] == lines.vector[:-1])
+    return broken
 
 
 def to_wire(stream: npt.NDArray[np.void], poolings_per_packet: int) -> npt.NDArray[np.uint64]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from . import isa
+from .kernels.packing import open_packets, predict
 from .kernels.vocabulary import instruction_dtype
 
 Int64s = npt.NDArray[np.int64]
@@ -32,100 +34,78 @@ class Packets:
     offset_lookups: int
 
 
-class ChannelStream:
-    """Makes one channel's streams, and keeps what the host remembers of it: packet numbers and predicted rows.
+class PacketStreams:
+    """Makes the streams of all channels, and keeps what the host remembers of each: packet numbers and predicted rows.
 
-    A batch is `open`, `fill` table by table, `close`. ranks: of the channel. interleaved: the LOOKUPs of a packet go in
-    turn by rank (`in_turn`), not in the order in which they come.
+    A batch is `open`, its LOOKUPs written into `stream` at `starts`, `close`. ranks: of a channel.
     """
 
-    def __init__(self, ranks: int, interleaved: bool = False) -> None:
-        self._ranks = ranks
-        self._interleaved = interleaved
-        self._next_packet = 0
-        self._rows: Int64s = np.full(ranks * 16, -1, np.int64)
-        self._lines = self._offset_lookups = 0
+    def __init__(self, channels: int, ranks: int) -> None:
+        self._next_packet = [0] * channels
+        self._rows: Int64s = np.full((channels, ranks * 16), -1, np.int64)
 
-    def open(self, counts: Int64s, order: Int64s) -> None:
-        """Begin a batch.
+    def open(
+        self, lengths: Int64s, order: Int64s, forms: Sequence[Mapping[str, int]], weighted: bool
+    ) -> None:
+        """Begin a batch: packets with CONFIG and END, and room for their LOOKUPs.
 
-        counts: int64 [tables, packets of a table], the LOOKUPs of each packet on this channel; one that has none is
-        not sent. order: all packets that have any on some channel, by their places in counts, as they are sent.
+        lengths: int64 [tables, channels, packets of a table], LOOKUPs of each packet; one that has none on a channel
+        is not sent there. order: all packets that have any on some channel, by table * packets of a table + number, as
+        they are sent. forms: what CONFIG says of each table's rows: dim, dtype, layout.
+
+        Afterwards stream is [m] of `instruction_dtype`, channel after channel, and starts int64 [tables, channels,
+        packets], where in it each packet begins.
         """
-        counted = counts.reshape(-1)[order]
-        lengths = np.where(counted > 0, counted + 2, 0)
-        starts, numbers = np.zeros(counts.size, np.int64), np.zeros(counts.size, np.int64)
-        starts[order] = np.cumsum(lengths) - lengths
-        numbers[order] = np.cumsum(lengths > 0) - 1
-        self._counts = counts
-        self._starts, self._numbers = starts.reshape(counts.shape), numbers.reshape(counts.shape)
-        self._sent = order[counted > 0]
-        self._stream = np.zeros(int(lengths.sum()), instruction_dtype)
-        self._lines = self._offset_lookups = 0
+        channels, packets = lengths.shape[1:]
+        self.starts: Int64s = np.zeros(lengths.shape, np.int64)
+        self._order, self._lengths, self._ends = order, lengths, [0]
+        numbers = np.zeros(lengths.shape, np.int64)
+        of, number = np.divmod(order, max(1, packets))
+        for channel in range(channels):
+            counted = lengths[of, channel, number]
+            room = np.where(counted > 0, counted + 2, 0)
+            self.starts[of, channel, number] = self._ends[-1] + np.cumsum(room) - room
+            numbers[of, channel, number] = self._next_packet[channel] - 1 + np.cumsum(counted > 0)
+            self._ends.append(self._ends[-1] + int(room.sum()))
+        self.stream = np.zeros(self._ends[-1], instruction_dtype)
+        for table, form in enumerate(forms):
+            for channel in range(channels):
+                open_packets(
+                    lengths[table, channel],
+                    self.starts[table, channel],
+                    numbers[table, channel],
+                    form["dim"],
+                    form["dtype"],
+                    form["layout"],
+                    weighted,
+                    self.stream,
+                )
 
-    def fill(self, table: int, lookups: npt.NDArray[np.void], with_offset: bool) -> None:
-        """Put one table's LOOKUPs, with their CONFIG and END, at their places.
+    def close(
+        self, poolings_per_packet: int, lines: Int64s, with_offset: npt.NDArray[np.bool_]
+    ) -> list[Packets]:
+        """The batch, when all its LOOKUPs are written.
 
-        lookups: packet after packet; field `packet` numbers those of the table. with_offset: they carry ByteOffset.
+        lines: int64 [channels], that they read. with_offset: bool [tables], whether their LOOKUPs carry ByteOffset.
         """
-        if self._interleaved:
-            lookups = lookups[in_turn(lookups, self._ranks)]
-        counts, starts, numbers = self._counts[table], self._starts[table], self._numbers[table]
-        stream, used = self._stream, counts > 0
-        before = np.cumsum(counts) - counts
-        place = np.arange(len(lookups)) + (starts - before + 1)[lookups["packet"]]
-        stream[place] = lookups
-        stream["packet"][place] = self._next_packet + numbers[lookups["packet"]]
-        for opcode, at in ((isa.CONFIG, starts[used]), (isa.END, (starts + counts + 1)[used])):
-            stream["opcode"][at] = opcode
-            stream["packet"][at] = self._next_packet + numbers[used]
-            stream["lookup"][at] = -1
-            for name in ("dim", "dtype", "layout"):
-                stream[name][at] = lookups[name][:1]
-        self._lines += int(lookups["bursts"].sum())
-        self._offset_lookups += len(lookups) if with_offset else 0
-
-    def close(self, poolings_per_packet: int, weighted: bool) -> Packets:
-        """The batch, when all its tables are filled in."""
-        self._stream["weighted"] = weighted
-        self._predict(self._stream)
-        table, packet = np.divmod(self._sent, max(1, self._counts.shape[1]))
-        packets = Packets(
-            self._stream,
-            table,
-            packet * poolings_per_packet,
-            self._next_packet,
-            self._lines,
-            self._offset_lookups,
-        )
-        self._next_packet += len(table)
-        return packets
-
-    def _predict(self, stream: npt.NDArray[np.void]) -> None:
-        """Command-presence bits from the row that was last asked for in each bank (D3)."""
-        at = np.flatnonzero(isa.is_lookup(stream["opcode"]))
-        bank = (stream["rank"][at].astype(np.int64) * 4 + stream["bankgroup"][at]) * 4 + stream["bank"][at]
-        order = np.argsort(bank, kind="stable")
-        bank, row = bank[order], stream["row"][at][order].astype(np.int64)
-        first = np.append(True, bank[1:] != bank[:-1])[: len(bank)]
-        before = np.append(-1, row[:-1])[: len(row)]
-        before[first] = self._rows[bank[first]]
-        last = np.append(first[1:], True)[: len(bank)]
-        self._rows[bank[last]] = row[last]
-        bits = np.full(len(row), isa.PREDICT_RD, np.int8)
-        bits[before != row] |= isa.PREDICT_ACT
-        bits[(before != row) & (before >= 0)] |= isa.PREDICT_PRE
-        stream["ddr_cmd"][at[order]] = bits
-
-
-def in_turn(lookups: npt.NDArray[np.void], ranks: int) -> Int64s:
-    """Places of LOOKUPs so that within each packet the k-th of each rank comes before the (k+1)-th of any.
-
-    Ranks ascend; those of one rank stay in their order. lookups: packet after packet.
-    """
-    packet, rank = lookups["packet"], lookups["rank"].astype(np.int64)
-    key = packet * ranks + rank
-    grouped = np.argsort(key, kind="stable")
-    turn = np.empty(len(key), np.int64)
-    turn[grouped] = np.arange(len(key)) - np.searchsorted(key[grouped], key[grouped])
-    return np.lexsort((rank, turn, packet))
+        built = []
+        offset_lookups = self._lengths[with_offset].sum(axis=(0, 2))
+        for channel, (first, last) in enumerate(pairwise(self._ends)):
+            stream = self.stream[first:last]
+            predict(stream, self._rows[channel])
+            table, packet = np.divmod(self._order, max(1, self._lengths.shape[2]))
+            here = self._lengths[table, channel, packet] > 0
+            table, packet = table[here], packet[here]
+            number = self._next_packet[channel]
+            self._next_packet[channel] += len(table)
+            built.append(
+                Packets(
+                    stream,
+                    table,
+                    packet * poolings_per_packet,
+                    number,
+                    int(lines[channel]),
+                    int(offset_lookups[channel]),
+                )
+            )
+        return built

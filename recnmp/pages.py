@@ -45,6 +45,11 @@ class PagePermutation:
             keys.append(np.uint64(state))
         self._keys = keys
 
+    @property
+    def network(self) -> tuple[int, int, int, list[int]]:
+        """Pages, bits of the low and of the high half, and the keys of the rounds: as kernels want them."""
+        return self.pages, self._low_bits, self._high_bits, [int(key) for key in self._keys]
+
     def __call__(self, logical: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Physical page int64 [n] of each logical page int64 [n] in 0..pages-1."""
         physical = self._permute(logical.astype(np.uint64))

@@ -8,9 +8,10 @@ from typing import Protocol
 
 import numpy as np
 
-from .address import AddressMap, DramAddresses, Int64s
+from .address import COLUMNS, AddressMap, DramAddresses, Int64s
 from .config.system import BURST_BYTES, PAGE_BYTES, SystemConfig
 from .errors import RecnmpError
+from .kernels.placing import Placer
 from .pages import PagePermutation
 
 _PAGE_LINES = PAGE_BYTES // BURST_BYTES
@@ -105,12 +106,7 @@ class Placement:
         """
         allocation = self._allocations[table]
         rows = np.ascontiguousarray(rows, dtype=np.int64)
-        if rows.size and (rows.min() < 0 or rows.max() >= allocation.table.rows):
-            bad = int(np.flatnonzero((rows < 0) | (rows >= allocation.table.rows))[0])
-            raise RecnmpError(
-                f"table '{allocation.table.name}': row {rows[bad]} at position {bad}, "
-                f"allowed 0 to {allocation.table.rows - 1}"
-            )
+        self.check_rows(table, rows)
         parts = list(self._chunks(allocation, rows))
         if not parts:
             return Lines(*(np.zeros(0, np.int64) for _ in range(8)))
@@ -128,6 +124,33 @@ class Placement:
             row=column("row"),
             column=column("column"),
             byte_offset=np.concatenate(offsets),
+        )
+
+    def check_rows(self, table: int, rows: Int64s) -> None:
+        """Raise RecnmpError if table number `table` does not have all of `rows` int64 [n]."""
+        owner = self._allocations[table].table
+        if rows.size and (rows.min() < 0 or rows.max() >= owner.rows):
+            bad = int(np.flatnonzero((rows < 0) | (rows >= owner.rows))[0])
+            raise RecnmpError(
+                f"table '{owner.name}': row {rows[bad]} at position {bad}, allowed 0 to {owner.rows - 1}"
+            )
+
+    def placer(self, table: int) -> Placer:
+        """The places of a table's rows for kernels, the same as by `locate`."""
+        its, memory = self._allocations[table], self.config.memory
+        fixed = dict(zip(("channel", "rank"), self._rank_of(its.colour or 0), strict=True))
+        return Placer(
+            its.table.rows,
+            its.table.row_bytes,
+            its.stride,
+            its.slots,
+            its.first_page,
+            [(COLUMNS[part], size) for part, size in self.map.digits(its.colour is not None)],
+            {} if its.colour is None else fixed,
+            memory.channels,
+            memory.ranks,
+            self._pages[its.colour or 0].network if self._pages else None,
+            self.map.hashing(its.colour is not None),
         )
 
     def _chunks(

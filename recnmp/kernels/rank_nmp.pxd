@@ -46,6 +46,7 @@ cdef class RankNmp:
     cdef bint step_rank(self, int r, int64_t clk, bint skip) noexcept nogil
     cdef void clear_done(self, int r, int group, int64_t clk) noexcept nogil
     cdef void enter(self, int r, Instruction* instruction, int64_t clk) noexcept nogil
+    cdef void enter_read(self, int r, Instruction* instruction, int64_t clk) noexcept nogil
     cdef bint decode(self, int r, Slot* slot, int64_t clk) noexcept nogil
     cdef int64_t decode_next(self, int r, bint popped, int64_t clk) noexcept nogil
     cdef void settle(self, int r, int group) noexcept nogil

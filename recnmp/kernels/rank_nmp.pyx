@@ -18,13 +18,16 @@ import numpy as np
 
 from libc.stdint cimport int64_t
 
-from .operand_path cimport Path, on_clock
-from .rank_cache cimport RankCache
+from .ddr_scheduler cimport schedule, want
+from .operand_path cimport Path, on_clock, take_oldest
+from .rank_cache cimport RankCache, await_probe, next_access, use_port
 from .rank_window cimport RankWindow, Window
 from .row_form cimport RowForm, row_form
 from .stalls cimport A_LOOKUP, ANOTHER, N_CAUSES, NOTHING, Stalls
 from .vocabulary cimport CONFIG, GROUPS, HOST_READ, NEVER, Instruction, is_lookup
-from .window_entries cimport CACHE_BYPASSES, MET_BYPASS, NONE, OPERANDS, Entry, has_room, next_release
+from .window_entries cimport (
+    CACHE_BYPASSES, MET_BYPASS, NONE, OPERANDS, Entry, counters_of, has_room, lay_out, met_of, next_release, take_entry,
+)
 
 cdef Rank _rank[1]
 cdef Slot _slot[1]
@@ -173,11 +176,11 @@ cdef class RankNmp:
             unprobed = self.cached and self.cache.port[r].unprobed_count > 0
             self.stalls.begin(r, clk, self.head(r), self.head_visible(r))
         if not skip or window.look <= clk:
-            window.look = self.window.schedule(r, clk)
+            window.look = schedule(self.window, r, clk)
         if not self.operands.foreseen and (not skip or path.look <= clk):
-            self.operands.step(r, clk)
+            take_oldest(self.operands, r, clk)
         if self.cached and (not skip or self.cache.port[r].look <= clk):
-            self.cache.step(r, clk)
+            use_port(self.cache, r, clk)
         if path.finished != NONE:
             rank.last_in[path.finished] = path.entered
             rank.unfinished[path.finished] -= 1
@@ -187,7 +190,7 @@ cdef class RankNmp:
             popped = self.decode(r, slot, clk)
         soonest = min(self.decode_next(r, popped, clk), min(window.look, path.look))
         if self.cached:
-            self.cache.port[r].look = self.cache.next_clk(r, clk)
+            self.cache.port[r].look = next_access(self.cache, r, clk)
             soonest = min(soonest, self.cache.port[r].look)
         rank.next_clk = on_clock(self.operands, soonest)
         rank.clock = clk + 1
@@ -197,18 +200,26 @@ cdef class RankNmp:
 
     cdef void enter(self, int r, Instruction* instruction, int64_t clk) noexcept nogil:
         """A LOOKUP takes a place in the window: its lines are unprobed, or wanted without a way."""
-        cdef int place = self.window.enter(r, instruction), line
-        cdef Entry* entry = &self.window.entry[r, place]
-        self.window.entries.lay_out(r, place, &self.form[r, instruction.group])
+        cdef int line, bank = instruction.bankgroup * self.window.device.banks + instruction.bank
+        cdef Entry* entry = take_entry(self.window.entries, r, instruction, bank)
+        lay_out(self.window.entries, entry, &self.form[r, instruction.group])
         if self.cached and instruction.locality:
-            self.cache.enter(r, place)
+            await_probe(self.cache, r, entry - (self.window.entries.entry + r * self.window.entries.size))
             return
         entry.probed = instruction.bursts
         for line in range(instruction.bursts):
             entry.slot[line] = NONE
-        self.window.counters[r, CACHE_BYPASSES] += instruction.bursts
-        self.window.entries.met[r, instruction.group, MET_BYPASS] += instruction.bursts
-        self.window.want(r, place, (1 << instruction.bursts) - 1, clk)
+        counters_of(self.window.entries, r)[CACHE_BYPASSES] += instruction.bursts
+        met_of(self.window.entries, r, instruction.group)[MET_BYPASS] += instruction.bursts
+        want(self.window, r, entry, (1 << instruction.bursts) - 1, clk)
+
+    cdef void enter_read(self, int r, Instruction* instruction, int64_t clk) noexcept nogil:
+        """A HOST_READ takes a place in the window, and its line is wanted."""
+        cdef int bank = instruction.bankgroup * self.window.device.banks + instruction.bank
+        cdef Entry* entry = take_entry(self.window.entries, r, instruction, bank)
+        entry.probed = 1
+        entry.parameter_line = entry.parameter_lines = 0
+        want(self.window, r, entry, 1, clk)
 
     cdef bint decode(self, int r, Slot* slot, int64_t clk) noexcept nogil:
         """Pop the FIFO's head, visible in clk, if it may go in this clock."""
@@ -224,7 +235,7 @@ cdef class RankNmp:
         elif head.opcode == HOST_READ:
             if not has_room(self.window.entries, r, clk):
                 return False
-            self.window.enter_read(r, head, clk)
+            self.enter_read(r, head, clk)
         elif head.opcode == CONFIG:
             if rank.done[group] <= clk:
                 return False

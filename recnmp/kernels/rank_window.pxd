@@ -2,11 +2,11 @@
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-from .dram cimport N_COMMANDS, Device
+from .dram cimport Device
 from .host_traffic cimport HostTraffic
-from .local_bus cimport Gaps
+from .local_bus cimport ISSUED, Gaps
 from .operand_path cimport OperandPath
-from .vocabulary cimport Instruction, LoggedCommand
+from .vocabulary cimport LoggedCommand
 from .window_entries cimport Entry, WindowEntries
 
 cdef enum:
@@ -26,6 +26,7 @@ cdef struct Window:
     uint64_t reads, activates, precharges  # a bit a bank: which command its candidate needs
     int64_t read_look, activate_look, precharge_look  # no candidate for that command may go before
     uint64_t owned  # a bit a bank: it has an owner, which wants its row
+    int64_t issued[ISSUED]  # by command: clock of the last one
     int32_t fresh  # the first entry that came to want lines since somebody asked last, or NONE
 
 cdef class RankWindow:
@@ -37,34 +38,21 @@ cdef class RankWindow:
     cdef HostTraffic traffic  # whose host buffers lines of HOST_READs go into; None: there is none
     cdef int64_t n_refi
     cdef int banks  # of a rank
-    cdef int64_t* by_bank  # the device's clocks, kept alive by it
+    cdef int64_t* by_rank  # the device's clocks and rows, kept alive by it
     cdef int64_t* by_group
-    cdef Gaps gaps[N_COMMANDS]
-    cdef Window[::1] window
-    cdef Bank[:, ::1] bank
-    cdef Entry[:, ::1] entry
+    cdef int64_t* by_bank
+    cdef int32_t* open_row
+    cdef Gaps gaps[ISSUED]
+    cdef Window* window  # [rank]
+    cdef Bank* bank  # [rank * banks + bank]
+    cdef tuple kept
     cdef int64_t[::1] bus_taken  # by DIMM: clock of the last command on a shared C/A bus
     cdef int32_t[::1] turn  # by DIMM: the rank that is asked first
-    cdef int64_t[:, ::1] counters
     cdef bint logging
     cdef LoggedCommand[::1] commands
     cdef int64_t n_commands
 
     cdef bint has_room(self) noexcept nogil
-    cdef int enter(self, int r, Instruction* instruction) noexcept nogil
-    cdef void enter_read(self, int r, Instruction* instruction, int64_t clk) noexcept nogil
-    cdef void want(self, int r, int place, int lines, int64_t clk) noexcept nogil
-    cdef void settle(self, int r, Entry* entry, int place) noexcept nogil
-    cdef int64_t schedule(self, int r, int64_t clk) noexcept nogil
-    cdef int64_t soonest(self, int r) noexcept nogil
-    cdef int choose(self, int r, int64_t clk, int64_t* soonest) noexcept nogil
-    cdef int oldest(self, int r, uint64_t banks, int command, int64_t clk, int64_t* look) noexcept nogil
-    cdef int64_t legal(self, int r, int b, int command) noexcept nogil
-    cdef int64_t refresh(self, int r, int64_t clk, bint* issued) noexcept nogil
-    cdef void serve(self, int r, int b, int64_t clk) noexcept nogil
-    cdef void set_candidate(self, int r, int b) noexcept nogil
-    cdef void read_line(self, int r, int b, int place, int64_t clk) noexcept nogil
-    cdef void join_chain(self, int r, int place) noexcept nogil
-    cdef bint comes_after(self, int r, int place) noexcept nogil
-    cdef void leave_chain(self, int r, int b, int place) noexcept nogil
-    cdef void command(self, int r, int code, Entry* entry, int line, int64_t clk) noexcept nogil
+    cdef void log(self, int r, int code, const Entry* entry, int line, int64_t clk) noexcept nogil
+    cdef void issue_rank(self, int r, int code, int64_t clk) noexcept nogil
+    cdef void issue_shared(self, int r, int code, int group, int bank, int row, int64_t clk) noexcept nogil

@@ -43,22 +43,22 @@ cdef inline bint is_form(int dtype, int layout) noexcept nogil:
     )
 
 
-cdef inline int lines_of(RowForm* form, int byte_offset) noexcept nogil:
+cdef inline int lines_of(const RowForm* form, int byte_offset) noexcept nogil:
     """Lines that a row touches which begins in word `byte_offset` of its first one."""
     return (WORD_BYTES * byte_offset + form.end + LINE_BYTES - 1) // LINE_BYTES
 
 
-cdef inline bint is_by_line(RowForm* form, int byte_offset) noexcept nogil:
+cdef inline bint is_by_line(const RowForm* form, int byte_offset) noexcept nogil:
     """Whether each line of the row is one operand, and that a whole element group."""
     return form.bits == 32 and (byte_offset == 0 or WORD_BYTES * (byte_offset + form.dim) <= LINE_BYTES)
 
 
-cdef inline int elements_before(RowForm* form, int byte) noexcept nogil:
+cdef inline int elements_before(const RowForm* form, int byte) noexcept nogil:
     """Elements that lie before a byte at which a line begins or ends: none lies on both sides of it."""
     cdef int elements = (byte - form.elements_at) * 8 // form.bits
     return 0 if byte <= form.elements_at else elements if elements < form.dim else form.dim
 
 
-cdef inline int line_of_element(RowForm* form, int byte_offset, int element) noexcept nogil:
+cdef inline int line_of_element(const RowForm* form, int byte_offset, int element) noexcept nogil:
     """Line of the row that holds an element."""
     return (WORD_BYTES * byte_offset + form.elements_at + element * form.bits // 8) // LINE_BYTES

@@ -14,7 +14,7 @@ from libc.stdint cimport int64_t, uint64_t
 from .dram cimport ACT, CLOSED, N_COMMANDS, PREA, RD, rank_earliest
 from .rank_window cimport Bank, Window
 from .vocabulary cimport NEVER
-from .window_entries cimport ACTIVATES, NONE, PRECHARGES, READS, REFRESHES, Entry
+from .window_entries cimport ACTIVATES, NONE, PRECHARGES, READS, REFRESHES, Entry, counters_of
 
 CAUSES = (
     "working", "refresh", "faw_rrd", "bank_timing", "ccd", "datapath_full", "result_full", "no_instruction", "drained",
@@ -66,7 +66,7 @@ cdef class Stalls:
         account.known = -1
         self.until(r, clk, head, visible)
         account.commands = self.commands(r)
-        account.refreshes = self.window.counters[r, REFRESHES]
+        account.refreshes = counters_of(self.window.entries, r)[REFRESHES]
         account.head = head
         account.visible = visible
         account.was_over = account.over
@@ -84,7 +84,7 @@ cdef class Stalls:
         cdef int cause
         if self.commands(r) != account.commands:
             cause = WORKING
-        elif self.window.counters[r, REFRESHES] != account.refreshes:
+        elif counters_of(self.window.entries, r)[REFRESHES] != account.refreshes:
             cause = REFRESHING
             # nothing but tRFC holds PREA back when a REFab has just gone
             account.refreshed = rank_earliest(self.window.device, PREA, r)
@@ -123,7 +123,7 @@ cdef class Stalls:
         account.since = max(account.since, clk)
 
     cdef int64_t commands(self, int r) noexcept nogil:
-        cdef int64_t* count = &self.window.counters[r, 0]
+        cdef int64_t* count = counters_of(self.window.entries, r)
         return count[ACTIVATES] + count[PRECHARGES] + count[READS]
 
     cdef int cause(self, int r, int64_t clk, bint idle, int fresh, int head, int64_t visible, bint over,
@@ -137,8 +137,8 @@ cdef class Stalls:
         cdef uint64_t banks = window.reads | window.activates | window.precharges
         cdef int64_t age = NEVER, by_bank, others
         cdef int b, place, oldest = NONE, command
-        cdef Bank* bank = &self.window.bank[r, 0]
-        cdef Entry* entry = &self.window.entry[r, 0]
+        cdef Bank* bank = self.window.bank + r * self.window.banks
+        cdef Entry* entry = self.window.entries.entry + r * self.window.entries.size
         if clk >= window.refresh_due:
             holds[0] = NEVER
             return REFRESHING
@@ -161,9 +161,9 @@ cdef class Stalls:
                 oldest = place
         b = entry[oldest].bank
         command = RD
-        if self.window.device.open_row[r * self.window.banks + b] == CLOSED:
+        if self.window.open_row[r * self.window.banks + b] == CLOSED:
             command = ACT
-        elif self.window.device.open_row[r * self.window.banks + b] != entry[oldest].instruction.row:
+        elif self.window.open_row[r * self.window.banks + b] != entry[oldest].instruction.row:
             return BANK_TIMING
         by_bank = self.window.by_bank[(r * self.window.banks + b) * N_COMMANDS + command]
         others = max(

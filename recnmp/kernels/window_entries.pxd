@@ -2,8 +2,8 @@
 
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from .row_form cimport RowForm
-from .vocabulary cimport NEVER, Instruction
+from .row_form cimport ELEMENTS, RowForm, is_by_line
+from .vocabulary cimport GROUPS, NEVER, Instruction, first_line
 
 cdef enum:
     NONE = -1
@@ -53,20 +53,83 @@ cdef struct Places:
     int32_t entries  # that were not given back
     int32_t release_head, release_count  # of those given back that are not free yet
 
+# Pointers go to arrays that `kept` keeps alive: what a rank does once a clock is inline, over plain state.
 cdef class WindowEntries:
     cdef readonly int ranks, size
-    cdef Entry[:, ::1] entry
-    cdef Places[::1] places
-    cdef int64_t[:, ::1] release  # clocks on which entries become free, visible: a ring
+    cdef Entry* entry  # [rank * size + place]
+    cdef Places* places  # [rank]
+    cdef int64_t* release  # [rank * size + i]: clocks on which entries become free, visible: a ring
     cdef int64_t[:, ::1] counters
     cdef int64_t[:, :, ::1] met  # by rank and tag group: lines of the group's packet, by what they met
+    cdef int64_t* first_counter
+    cdef int64_t* first_met
+    cdef tuple kept
 
-    cdef int enter(self, int r, Instruction* instruction, int bank) noexcept nogil
-    cdef void lay_out(self, int r, int place, RowForm* form) noexcept nogil
-    cdef void give_back(self, int r, int place, int64_t free_from) noexcept nogil
+    cdef void lay_out_parts(self, Entry* entry, const RowForm* form) noexcept nogil
 
 
-cdef inline int column_of(Entry* entry, int line) noexcept nogil:
+cdef inline int64_t* counters_of(WindowEntries window, int r) noexcept nogil:
+    return window.first_counter + r * N_COUNTERS
+
+
+cdef inline int64_t* met_of(WindowEntries window, int r, int group) noexcept nogil:
+    return window.first_met + (r * GROUPS + group) * MET_KINDS
+
+
+cdef inline Entry* take_entry(WindowEntries window, int r, const Instruction* instruction, int bank) noexcept nogil:
+    """A LOOKUP takes a free entry: all lines unprobed, in no chain. The caller has asked for room."""
+    cdef Places* places = &window.places[r]
+    cdef Entry* entry = &window.entry[r * window.size + places.free]
+    places.free = entry.next
+    places.entries += 1
+    entry.instruction = instruction[0]
+    entry.age = places.decoded
+    places.decoded += 1
+    entry.bank = bank
+    entry.probed = 0
+    entry.taken = 0
+    entry.read = 0
+    entry.activated = 0
+    entry.precharged = 0
+    entry.wanted = 0
+    entry.offered = 0
+    return entry
+
+
+cdef inline void lay_out(WindowEntries window, Entry* entry, const RowForm* form) noexcept nogil:
+    """Find the operands of an entry whose rows have this form, and the order of its lines."""
+    cdef int line = first_line(entry.instruction.opcode), bursts = entry.instruction.bursts
+    entry.parameter_line = 0
+    entry.parameter_lines = 0
+    entry.by_line = is_by_line(form, entry.instruction.byte_offset)
+    if entry.by_line:
+        entry.first = ELEMENTS * line
+        entry.last = min(<int>form.dim, ELEMENTS * (line + bursts))
+        entry.operands = bursts
+    else:
+        window.lay_out_parts(entry, form)
+
+
+cdef inline void give_back(WindowEntries window, int r, Entry* entry, int64_t free_from) noexcept nogil:
+    """Nothing is to be done for an entry any more but wait: it is free, visible on clock free_from."""
+    cdef Places* places = &window.places[r]
+    cdef int64_t* release = window.release + r * window.size
+    cdef int at = places.release_head + places.release_count, before, _
+    at = at if at < window.size else at - window.size
+    for _ in range(places.release_count):  # those of host reads are known long before
+        before = at - 1 if at else window.size - 1
+        if release[before] <= free_from:
+            break
+        release[at] = release[before]
+        at = before
+    release[at] = free_from
+    places.release_count += 1
+    places.entries -= 1
+    entry.next = places.free
+    places.free = entry - (window.entry + r * window.size)
+
+
+cdef inline int column_of(const Entry* entry, int line) noexcept nogil:
     """Column of a line of an entry, after the instruction's: parameter lines come first, the others follow."""
     if line < entry.parameter_lines:
         return entry.parameter_line + line
@@ -76,7 +139,7 @@ cdef inline int column_of(Entry* entry, int line) noexcept nogil:
 cdef inline bint has_room(WindowEntries window, int r, int64_t clk) noexcept nogil:
     """Whether an entry is free, visible at clk."""
     cdef Places* places = &window.places[r]
-    while places.release_count and window.release[r, places.release_head] <= clk:
+    while places.release_count and window.release[r * window.size + places.release_head] <= clk:
         places.release_head = places.release_head + 1 if places.release_head + 1 < window.size else 0
         places.release_count -= 1
     return places.entries + places.release_count < window.size
@@ -85,4 +148,4 @@ cdef inline bint has_room(WindowEntries window, int r, int64_t clk) noexcept nog
 cdef inline int64_t next_release(WindowEntries window, int r) noexcept nogil:
     """Clock on which the next entry becomes free, as far as it is known."""
     cdef Places* places = &window.places[r]
-    return window.release[r, places.release_head] if places.release_count else NEVER
+    return window.release[r * window.size + places.release_head] if places.release_count else NEVER
