@@ -10,6 +10,7 @@ import numpy.typing as npt
 from .channel_counters import channel_counters, traffic_counters
 from .channels import Channels
 from .config.system import SystemConfig
+from .errors import RecnmpError
 from .host import Locality, PacketBuilder, is_by_line
 from .hotness import HotEntries
 from .kernels.sums import accumulate
@@ -80,7 +81,12 @@ class NmpEngine:
         """Send batches back to back from start_clock on; the clock at which the last result of each has crossed.
 
         A batch without results ends with the one before it, the first at start_clock.
+        Raises ValueError for another order than "table" or "sample", or a start before the end of what ran before.
         """
+        if order not in ("table", "sample"):
+            raise ValueError(f'order is "table" or "sample", not {order!r}')
+        if start_clock < self._end:
+            raise ValueError(f"batches cannot start at {start_clock}, the last one ended at {self._end}")
         # placed, put into packets, sent, and with values added up
         meter = Meter(3 if self._values is None else 4, progress)
         keep = self._logging or self._values is not None
@@ -184,6 +190,22 @@ class NmpEngine:
         dequantised = sum(n for n, table in zip(counts, self._tables, strict=False) if table.quantised)
         return sum(counts), dequantised
 
+    def _vectors(self, values: Values, table: int, rows: npt.NDArray[np.int64]) -> Float32s:
+        """float32 [len(rows), dim], whatever the source of values thinks that the tables are."""
+        its = self._tables[table]
+        try:
+            vectors = np.ascontiguousarray(values.vectors(table, rows))
+        except IndexError as error:
+            raise RecnmpError(
+                f"values of table '{its.name}': not of its {its.rows} rows ({error})"
+            ) from error
+        if vectors.dtype != np.float32 or vectors.shape != (len(rows), its.dim):
+            raise RecnmpError(
+                f"values of table '{its.name}': {vectors.dtype} {list(vectors.shape)}, "
+                f"expected float32 [{len(rows)}, {its.dim}]"
+            )
+        return vectors
+
     def _pool(
         self,
         batch: Batch,
@@ -200,7 +222,7 @@ class NmpEngine:
         sums = []
         for table in range(batch.n_tables):
             first, last = batch.offsets[[table * size, (table + 1) * size]]
-            vectors = np.ascontiguousarray(values.vectors(table, batch.indices[first:last]))
+            vectors = self._vectors(values, table, batch.indices[first:last])
             partial = np.zeros((len(mine), memory.ranks, size, self._tables[table].dim), np.float32)
             weights = None if batch.weights is None else batch.weights[first:last]
             for channel, (of_batch, table_of) in enumerate(mine):

@@ -37,6 +37,8 @@ class HashValues:
     """
 
     def __init__(self, tables: Sequence[Table], seed: int = 0) -> None:
+        if not 0 <= seed < 1 << 64:
+            raise RecnmpError(f"seed of the values is {seed}, allowed 0 to 2^64-1")
         self._tables = tables
         self._seed = np.uint64(seed)
 
