@@ -40,6 +40,21 @@ def tree_is_busy() -> Case:
     )
 
 
+def slow_tree_is_busy() -> Case:
+    """On one clock in two, packets 0 and 2 are done at once, and packet 1 when the tree is free again."""
+    slow = [
+        (lookup(r, row=5, bursts=2), *(lookup(r, row=6, column=2 * i, bursts=2) for i in range(3)))
+        for r in (0, 1)
+    ]
+    packets = [
+        Packet((slow[0],), 32),
+        Packet((slow[1],), 32),
+        Packet(((lookup(2, row=5, bursts=4),), (lookup(2, row=6, bursts=4),)), 64),
+    ]
+    parameters = {"dimms": 1, "ranks_per_dimm": 4, "poolings_per_packet": 4, "nmp_clock_divider": 2}
+    return Case(parameters, (Encoder().encode(packets),))
+
+
 def full_rank(skip: bool) -> Case:
     """Two LOOKUPs for rank 0, whose FIFO has one entry, before one for rank 1."""
     packet = Packet(((lookup(0), lookup(0, 1), lookup(1)),))
@@ -86,6 +101,7 @@ def corners() -> dict[str, Case]:
     return {
         "config waits for done": config_waits_for_done(),
         "tree is busy": tree_is_busy(),
+        "slow tree is busy": slow_tree_is_busy(),
         "full rank stops": full_rank(False),
         "full rank is skipped": full_rank(True),
         "shared local bus": shared_local_bus(),

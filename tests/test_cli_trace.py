@@ -139,6 +139,9 @@ def test_import_arrays(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> No
         (["generate", "uniform", "--cluster-gap", "16", "-o", "t.npz"], "without --cluster"),
         (["generate", "uniform", "--cluster", "x", "-o", "t.npz"], "decimal number"),
         (["generate", "uniform", "--cluster-gap", "1M", "--cluster", "1", "-o", "t.npz"], "1..65536"),
+        (["generate", "uniform", "--mode", "max", "-o", "t.npz"], "mode is 'max', allowed: sum, mean, weighted-mean"),
+        (["generate", "uniform", "--mode", "mean", "--weighted", "-o", "t.npz"], "a mean takes no weights"),
+        (["generate", "uniform", "--mode", "weighted-mean", "-o", "t.npz"], "weighted-mean without weights"),
         (["info", EXCERPT, "--cache-sizes", "9999999999G"], "below 2^63"),
         (["generate", "uniform", "-o", "t.csv"], "ends in .parquet or .npz"),
         (["generate", "2022", "--method", "direct", "--rows", "9", "-o", "t.npz"], "more rows"),
@@ -165,6 +168,8 @@ def inputs(tmp_path: Path) -> Path:
     (tmp_path / "log.csv").write_text("user,item,time\n1,2,3\n1,3,4\n")
     np.savez(tmp_path / "theirs.npz", indices=[1, 2, 0, 3], offsets=[0, 2, 2, 3, 4])
     np.save(tmp_path / "one.npy", np.arange(3))
+    (tmp_path / "cut.npy").write_bytes((tmp_path / "one.npy").read_bytes()[:-3])
+    np.savez(tmp_path / "odd.npz", np.ones((3, 2)))
     tables = [Table("a", 9, 8), Table("b", 9, 8)]
     Workload.from_arrays([1, 2, 0, 3], [0, 2, 2, 3, 4], tables=tables).save(tmp_path / "ours.npz")
     return tmp_path
@@ -186,17 +191,29 @@ LOG_WORDS = ["log.csv", "--user", "user", "--item", "item"]
         ),
         *(
             ([*LOG_WORDS, *option], f"{option[0]} is for arrays")
-            for option in (["--tables", "2"], ["--rows", "9"], ["--out-of-range", "error"], ["--pruned"])
+            for option in (
+                ["--tables", "2"], ["--rows", "9"], ["--out-of-range", "error"], ["--pruned"],
+                ["--positional-weights", "w.npy"],
+            )
         ),
         *(
             (["ours.npz", *option], f"ours.npz: {option[0][2:]}")
             for option in (
                 ["--order", "table"], ["--dim", "8"], ["--dtype", "fp32"], ["--rows", "9"], ["--tables", "2"],
                 ["--batch-size", "1"], ["--out-of-range", "error"], ["--table", "a"],
+                ["--mode", "sum"], ["--positional-weights", "one.npy"],
             )
         ),
         (["ours.npz", "--pruned"], "pruned: no option of a trace of this program"),
         (["theirs.npz", "--table", "a"], "table: no option of .npz"),
+        ([*LOG_WORDS, "--mode", "weighted-mean"], "mode weighted-mean without weights"),
+        (["theirs.npz", "--tables", "2", "--mode", "max"], "theirs.npz: mode is 'max', allowed: sum"),
+        (["theirs.npz", "--tables", "2", "--mode", "weighted-mean"], "theirs.npz: mode weighted-mean without"),
+        (["theirs.npz", "--tables", "2", "--positional-weights", "none.npy"], "none.npy: cannot be read"),
+        (["theirs.npz", "--tables", "2", "--positional-weights", "log.csv"], "log.csv: is a text file, allowed"),
+        (["theirs.npz", "--tables", "2", "--positional-weights", "theirs.npz"], "has arrays indices, offsets, allowed"),
+        (["theirs.npz", "--tables", "2", "--positional-weights", "cut.npy"], "cut.npy: holds what is not a plain"),
+        (["theirs.npz", "--tables", "2", "--positional-weights", "odd.npz"], "shape [3, 2], allowed is [positions]"),
         ([*LOG_WORDS, "--session-gap", "5"], "session-gap has no effect on requests"),
         ([*LOG_WORDS, "--time", "time", "--query", "session", "--seed", "0"], "seed has no effect on sessions"),
         ([*LOG_WORDS, "--delimiter", "ü"], "one character"),

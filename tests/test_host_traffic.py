@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from machine_cases import Batch, Case, random_case
+from machine_cases import Batch, Case, Encoder, Lookup, Packet, Run, random_case
 from machine_referee import accept
 from naive_traffic import Read, splitmix64
 from recnmp.analysis.summary_table import render
@@ -137,6 +137,18 @@ def test_more_traffic_slows_down_more() -> None:
     ]  # from there on the bus is full
     assert ends == sorted(ends)
     assert ends[-1] > ends[0]
+
+
+def test_reads_alone_are_no_progress() -> None:
+    """Results are stolen from the DIMM's buffer, so that the batch can never end: reads that go on do not hide it."""
+    batch = Encoder().encode([Packet(((Lookup(0, (Run(0, 0, 5, 0, 1),)),),))])
+    channel = kernel(with_traffic(Case({"dimms": 1, "ranks_per_dimm": 1}, (batch,)), 1))
+    channel.run(batch.stream.copy(), 0, drain=False)
+    for _ in range(300):
+        channel.dimms.step(0, np.zeros(16, np.int64), channel.now, sent=1)
+        channel.step()
+    with pytest.raises(RuntimeError, match="stands still"):
+        channel.run(NOTHING.copy(), channel.now)
 
 
 def test_reads_go_on_without_any_batch() -> None:

@@ -51,6 +51,26 @@ def test_tree_is_busy() -> None:
     assert bursts == [(148 + 4 * i, 2) for i in range(16)] + [(212 + 4 * i, 1) for i in range(4)]
 
 
+def test_slow_tree_is_busy() -> None:
+    """Rank 0: ACT 6, RD 22 and 28, PRE 46 (RAS), ACT 62, RD 78, 84 .. 108. Rank 1 decodes two instructions more
+    before: all is 4 later. Rank 2: ACT 14, RD 30 .. 48, PRE 58 (RTP), ACT 74, RD 90 .. 108. The operand of an RD in t
+    enters at t + 22 and is in its sum 28 later: packets 0 and 2 are done at 158, packet 1 at 162.
+
+    The tree takes the two bursts of packet 0 in 158 .. 161, so at 162 packet 1 is there, and goes before packet 2.
+    Results are ready 7 * 2 clocks after their start; the bus has packet 0 from 172 on, and then what is oldest.
+    """
+    log = log_of("slow tree is busy")
+    assert [entry[0] for entry in log.commands if entry[2] == 0] == [6, 22, 28, 46, 62, *range(78, 109, 6)]
+    assert [entry[0] for entry in log.commands if entry[2] == 1] == [10, 26, 32, 50, 66, *range(82, 113, 6)]
+    assert [entry[0] for entry in log.commands if entry[2] == 2] == [
+        14, *range(30, 49, 6), 58, 74, *range(90, 109, 6),
+    ]  # fmt: skip
+    assert [operands[-1][0] + 28 for operands in log.operands[:3]] == [158, 162, 158]
+    assert [(clk, packet) for clk, _, packet, *_ in log.bursts] == [
+        (172, 0), (176, 0), (180, 1), (184, 1), *((188 + 4 * i, 2) for i in range(8)),
+    ]  # fmt: skip
+
+
 def test_full_rank() -> None:
     """CONFIG 0, popped at 1, credits 2: LOOKUP 0; LOOKUP 1 has no credit until 4. Skipped, it lets
     LOOKUP 2 go at 2. END needs the credit that LOOKUP 1 gives back, at 6."""

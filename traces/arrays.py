@@ -23,8 +23,10 @@ from ..workload import (
     as_offsets,
     offsets_from_lengths,
 )
-from ..workload.npz import read_arrays
+from ..workload.header import check_mode
+from ..workload.npz import read_array, read_arrays
 from ..workload.parquet import KEY, open_parquet
+from ..workload.positions import expand_positions
 from .columns import check_names, read_columns, refuse_unused
 from .words import Int64
 
@@ -35,8 +37,9 @@ class ArrayOptions:
 
     tables: how many; None: from the batch size. rows: of each table, or one for all; empty: largest id + 1.
     batch_size: samples a batch; None: all are one batch. dim, dtype, layout: of all tables; None: 32, fp32, the
-    dtype's own. order: None: table by table. repair: of ids out of range. columns: list columns of a Parquet file,
-    each a table; empty: all. What means nothing for a file is refused, not ignored.
+    dtype's own. order: None: table by table. mode: None: sum. positional_weights: a file with weights by place in the
+    bag, [longest bag] or [T, longest bag]. repair: of ids out of range. columns: list columns of a Parquet file, each a
+    table; empty: all. What means nothing for a file is refused, not ignored.
     """
 
     tables: int | None = None
@@ -46,6 +49,8 @@ class ArrayOptions:
     dtype: str | None = None
     layout: str | None = None
     order: str | None = None
+    mode: str | None = None
+    positional_weights: Path | None = None
     repair: Repair | None = None
     columns: tuple[str, ...] = ()
 
@@ -96,11 +101,17 @@ def import_npz(path: Path, options: ArrayOptions) -> Workload:
         tables=_tables(_largest(ids, offsets, n_tables, options.batch_size), options, None, path),
         batch_size=options.batch_size,
         weights=arrays.get("weights"),
+        positional_weights=_positional(options),
         order=options.order or "table",
+        mode=options.mode or "sum",
         repair=options.repair,
         origin={"import": {"file": path.name, "form": "npz"}},
         name=str(path),
     )
+
+
+def _positional(options: ArrayOptions) -> Any:
+    return None if options.positional_weights is None else read_array(options.positional_weights)
 
 
 def _ours(path: Path, options: ArrayOptions) -> Workload:
@@ -269,17 +280,33 @@ def _from_bags(path: Path, tables: list[_Bags], options: ArrayOptions, form: str
         raise RecnmpError(f"{path}: tables have different numbers of samples: {sorted(counts)}")
     samples = counts.pop()
     size = options.batch_size or max(samples, 1)
+    places, names = _positional(options), [table.name for table in tables]
+    mode = options.mode or "sum"
+    try:
+        check_mode(mode, places is not None)
+    except RecnmpError as error:
+        raise RecnmpError(f"{path}: {error}") from error
     batches = []
     for number, low in enumerate(range(0, samples, size)):
         high = min(low + size, samples)
         ids = np.concatenate([table.ids[table.offsets[low] : table.offsets[high]] for table in tables])
         lengths = np.concatenate([np.diff(table.offsets[low : high + 1]) for table in tables])
-        batches.append(Batch(number, high - low, ids, np.concatenate([[0], np.cumsum(lengths)])))
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        weights = None
+        if places is not None:
+            weights = expand_positions(places, offsets, [high - low], names, f"{path}: batch {number}")
+        batches.append(Batch(number, high - low, ids, offsets, weights))
     largest = [int(table.ids.max(initial=-1)) for table in tables]
-    shapes = _tables(largest, options, [table.name for table in tables], path)
+    shapes = _tables(largest, options, names, path)
     origin = {"import": {"file": path.name, "form": form}}
     return Workload.from_batches(
-        shapes, batches, order=options.order or "table", repair=options.repair, origin=origin, name=str(path)
+        shapes,
+        batches,
+        order=options.order or "table",
+        mode=mode,
+        repair=options.repair,
+        origin=origin,
+        name=str(path),
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import RecnmpError
 from ..workload import Piece, Table, Workload
 from ..workload.batch import PIECE_LOOKUPS, Float32
-from ..workload.header import Header
+from ..workload.header import Header, check_mode
 from .clustering import clustered
 from .histograms import NAMES, published
 from .permutation import Permutation
@@ -61,6 +61,7 @@ class Recipe:
     cluster: str = "0"
     cluster_gap: int = 16
     weighted: bool = False
+    mode: str = "sum"
 
     def __post_init__(self) -> None:
         for field, known in (("law", LAWS), ("method", METHODS)):
@@ -70,6 +71,7 @@ class Recipe:
         for field, low in lowest.items():
             if not low <= getattr(self, field) < 2**62:
                 raise RecnmpError(f"{field} is {getattr(self, field)}, allowed is {low} and up (below 2^62)")
+        check_mode(self.mode, self.weighted)
         if self.active_rows is not None and not 1 <= self.active_rows <= self.rows:
             raise RecnmpError(
                 f"active rows are {self.active_rows}, allowed is 1..{self.rows} (the table's rows)"
@@ -141,7 +143,7 @@ def generate(recipe: Recipe) -> Workload:
         for number in range(recipe.tables)
     )
     sizes = (recipe.batch_size,) * recipe.batches
-    header = Header(tables, sizes, sum(made.lookups), recipe.order, "sum", recipe.weighted, origin)
+    header = Header(tables, sizes, sum(made.lookups), recipe.order, recipe.mode, recipe.weighted, origin)
     return Workload(header, lambda: _pieces(recipe, made))
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..errors import RecnmpError
 from ..workload import Batch, Table, Workload
+from ..workload.header import check_mode
 from .columns import read_columns
 from .ids import code, code_together, split_codes
 from .moments import times
@@ -55,6 +56,7 @@ class InteractionOptions:
     dtype: str = "fp32"
     layout: str = ""
     order: str = "table"
+    mode: str = "sum"
     seed: int | None = None
     delimiter: str | None = None
     header: tuple[str, ...] | None = None
@@ -70,6 +72,7 @@ class InteractionOptions:
             raise RecnmpError(f"session gap is {self.session_gap}, allowed is 0 seconds and up")
         if self.requests is not None and not 0 <= self.requests <= _MOST_REQUESTS:
             raise RecnmpError(f"requests are {self.requests}, allowed is 0..{_MOST_REQUESTS}")
+        check_mode(self.mode, False)
         if not self.user:
             raise RecnmpError("no column names the user, allowed is one or more")
         unheeded = {"request": ("session_gap",), "session": ("requests", "seed")}[self.query]
@@ -151,7 +154,9 @@ def import_interactions(path: Path, options: InteractionOptions) -> Imported:
         batches.append(Batch(number, len(last[part]), np.concatenate([ids for ids, _ in bags]), offsets))
     mapping = dict(zip(names, rows, strict=True))
     origin = {"import": _said(path, options), "active_rows": [table.rows for table in tables]}
-    workload = Workload.from_batches(tables, batches, order=options.order, origin=origin, name=where)
+    workload = Workload.from_batches(
+        tables, batches, order=options.order, mode=options.mode, origin=origin, name=where
+    )
     doubt = None
     if options.query == "session" and second == 1 and len(clock) and clock.min() > _SECONDS_TILL_5138:
         doubt = f"column {options.time!r}: times are taken as seconds; these look like milliseconds or finer"

@@ -10,7 +10,7 @@ import sys
 from ..config.cache import size_bytes
 from ..errors import RecnmpError
 from .trace_import import add_import_arguments
-from .trace_words import LAYOUT_HELP, save, shape, watching, whole
+from .trace_words import LAYOUT_HELP, MODE_HELP, save, shape, watching, whole
 
 HELP = "import, generate and describe traces of pooled lookups"
 
@@ -79,6 +79,7 @@ def _add_generate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--order", default="table", help="poolings table by table, or sample by sample: table, sample"
     )
+    parser.add_argument("--mode", default="sum", help=MODE_HELP)
     parser.add_argument("--exponent", help="of zipf (1)")
     parser.add_argument(
         "--method",

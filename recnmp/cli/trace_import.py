@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from ..errors import RecnmpError
-from .trace_words import LAYOUT_HELP, save, shape, whole
+from .trace_words import LAYOUT_HELP, MODE_HELP, save, shape, whole
 
 
 def row_counts(text: str) -> tuple[int, ...]:
@@ -29,7 +29,7 @@ _OF_LOGS = (
     "delimiter",
     "columns",
 )
-_OF_ARRAYS = ("tables", "rows", "out_of_range", "pruned")
+_OF_ARRAYS = ("tables", "rows", "positional_weights", "out_of_range", "pruned")
 
 
 def add_import_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,6 +44,7 @@ def add_import_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dtype", help="fp32, fp16, int8 or int4 (fp32)")
     parser.add_argument("--layout", help=LAYOUT_HELP)
     parser.add_argument("--order", help="poolings table by table, or sample by sample: table, sample (table)")
+    parser.add_argument("--mode", help=MODE_HELP)
     parser.add_argument(
         "--table", action="append", default=[], metavar="COL", help="a further column that becomes a table"
     )
@@ -81,6 +82,11 @@ def add_import_arguments(parser: argparse.ArgumentParser) -> None:
         help="rows of each table, or one number for all (largest id + 1)",
     )
     arrays.add_argument(
+        "--positional-weights",
+        metavar="FILE",
+        help=".npy, or .npz of one array: weights by place in the bag, of all tables or a line a table",
+    )
+    arrays.add_argument(
         "--out-of-range", metavar="WHAT", help="ids beyond the rows: error, clamp, modulo (error)"
     )
     arrays.add_argument(
@@ -113,6 +119,8 @@ def _import(args: argparse.Namespace) -> int:
         dtype=args.dtype,
         layout=args.layout,
         order=args.order,
+        mode=args.mode,
+        positional_weights=None if args.positional_weights is None else Path(args.positional_weights),
         repair=repair,
         columns=tuple(args.table),
     )
@@ -159,6 +167,7 @@ def _import_log(path: Path, args: argparse.Namespace) -> int:
             dtype=args.dtype or "fp32",
             layout=args.layout or "",
             order=args.order or "table",
+            mode=args.mode or "sum",
             seed=args.seed,
             delimiter="\t" if args.delimiter == "\\t" else args.delimiter,
             header=column_names([args.columns]) if args.columns is not None else None,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 LAYOUT_HELP = "of int8 and int4 rows: tail (scale and bias after the elements), head, head16 (tail)"
+MODE_HELP = "what a pooling is: sum, mean (without weights), weighted-mean (with them) (sum)"
 # of int() neither blanks nor the digits of other scripts; so many digits that it never takes long
 _WHOLE = re.compile(r"([+-]?[0-9](?:_?[0-9]){0,99})([kMG]?)")
 

@@ -24,7 +24,7 @@ cdef enum:  # why run_clocks ended
 
 cdef enum:
     CHUNK = 200_000  # stepped clocks between two looks at signals and progress
-    STUCK_CLOCKS = 1 << 24  # no instruction or result in so many clocks: longer than any wait for a refresh
+    STUCK_CLOCKS = 1 << 24  # no packet's instruction or result in so many clocks (host reads go on for ever)
 
 
 @cython.final
@@ -217,7 +217,6 @@ cdef class Channel(HostBus):
             self.next_clk = min(self.next_clk, self.traffic.news)
             self.traffic.news = NEVER
         if popped:
-            self.progress_clk = clk
             self.next_clk = min(self.next_clk, self.credit_comes(clk))
         for d in range(self.dimms.dimms):
             if not skip or self.dimms.dimm[d].next_clk <= clk:

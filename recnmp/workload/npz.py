@@ -9,6 +9,7 @@ from __future__ import annotations
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from .batch import Batch, Piece, pieces_of
 from .header import Header
 from .numbers import as_ids, as_weights
 from .offsets import Layout, as_offsets
+from .sniff import sniff
 
 
 def write(path: Path, header: Header, pieces: Iterable[Piece]) -> None:
@@ -40,22 +42,42 @@ def write(path: Path, header: Header, pieces: Iterable[Piece]) -> None:
 
 def read_arrays(path: Path) -> dict[str, Any]:
     """All arrays of any `.npz`, by name. Raises RecnmpError if it is damaged or holds anything else."""
+    with _named(path), path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
+        arrays = {name: file[name] for name in file.files}
+    for name, array in arrays.items():
+        if not isinstance(array, np.ndarray):  # NumPy gives other members of a zip file as bytes
+            raise RecnmpError(f"{path}: is a zip file, but its member {name!r} is not an array: no .npz")
+    return arrays
+
+
+def read_array(path: Path) -> Any:
+    """The array of a `.npy`, or the only one of an `.npz`. Raises RecnmpError on anything else."""
+    kind = sniff(path)
+    if kind == "npy":
+        with _named(path, ".npy"):
+            return np.load(path, allow_pickle=False)
+    if kind != "zip":
+        raise RecnmpError(f"{path}: is a {kind} file, allowed are .npy, and .npz with one array")
+    arrays = read_arrays(path)
+    if len(arrays) != 1:
+        raise RecnmpError(f"{path}: has arrays {', '.join(sorted(arrays)) or 'none'}, allowed is one")
+    return next(iter(arrays.values()))
+
+
+@contextmanager
+def _named(path: Path, kind: str = ".npz") -> Iterator[None]:
+    """Whatever NumPy raises on a file, as one line that names the file."""
     try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+        yield
     except (NotImplementedError, RuntimeError) as error:
         raise RecnmpError(f"{path}: is packed in a way that cannot be read: {error}") from error
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, KeyError) as error:
-        raise RecnmpError(f"{path}: is a truncated or damaged .npz file: {error}") from error
+        raise RecnmpError(f"{path}: is a truncated or damaged {kind} file: {error}") from error
     except MemoryError:
         raise
     except Exception as error:  # NumPy reads an array's head as Python: a damaged one raises what that raises
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise RecnmpError(f"{path}: holds what is not a plain array: {reason}") from error
-    for name, array in arrays.items():
-        if not isinstance(array, np.ndarray):  # NumPy gives other members of a zip file as bytes
-            raise RecnmpError(f"{path}: is a zip file, but its member {name!r} is not an array: no .npz")
-    return arrays
 
 
 def read_header(path: Path, arrays: dict[str, Any]) -> Header:
