@@ -94,7 +94,7 @@ def test_a_named_baseline_has_its_systems_memory(tmp_path: Path) -> None:
 
 def test_systems_of_other_memories_get_their_own(tmp_path: Path) -> None:
     file = tmp_path / "two.toml"
-    file.write_text("[memory]\ndimms = 1\n")
+    file.write_text("kind = 'nmp'\n[memory]\ndimms = 1\n")
     document = simulated(tmp_path, "--baseline", "host-llc", "--system", "recnmp-base", str(file))
     assert [run[:2] for run in measured(document)] == [
         ("host-llc", "host-llc"),

@@ -127,6 +127,27 @@ def test_bad_input_is_one_line_and_leaves_nothing(
     assert not out.exists()
 
 
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["--seed", "-1"], "--seed -1: placement.seed = -1: input should be greater than or equal to 0"),
+        (
+            ["--mode", "stream", "--set", "nmp.rank_cache_bytes=8K", "--set", "nmp.rank_cache_flush=batch"],
+            "preset recnmp-base + --mode stream + --set nmp.rank_cache_bytes=8K + ",
+        ),
+        (["--system", "host", "--values", "hash"], "--values hash: no system of this run has near-memory units"),
+        (["--system", "host", "host-llc", "--values", "no.npy"], "--values no.npy: no system of this run has"),
+    ],
+)
+def test_errors_name_the_option_that_was_typed(
+    words: list[str], complaint: str, stored: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["simulate", str(stored), "--out", str(tmp_path / "out"), *words]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"recnmp: error: {complaint}")
+    assert said.count("\n") == 1
+
+
 def test_an_empty_trace_has_a_table_and_a_figure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "none.npz"
     Workload.from_arrays([], lengths=[], tables=[Table("a", 10, 16)]).save(path)

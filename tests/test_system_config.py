@@ -204,6 +204,17 @@ def test_a_file_may_be_a_system(tmp_path: Path) -> None:
     assert (config.name, config.units.fifo, config.units.window) == ("small", 4, Nmp().window)
 
 
+def test_a_system_file_says_its_kind(tmp_path: Path) -> None:
+    file = tmp_path / "queue.toml"
+    file.write_text("[host]\nread_queue = 64\n")
+    with pytest.raises(RecnmpError) as caught:
+        load_system(str(file))
+    assert str(caught.value) == f'{file}: no `kind`: a system file says kind = "nmp" or kind = "host"'
+    # what goes over a system has none, and a system of Python has a default
+    assert load_system("host", [overlay_layer(file)]).host.read_queue == 64
+    assert SystemConfig().kind == "nmp"
+
+
 def test_overrides_replace_single_timings() -> None:
     config = with_settings("dram.overrides.nFAW=30")
     assert config.dram.timings().nFAW == 30

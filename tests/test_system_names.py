@@ -25,7 +25,7 @@ def write(folder: Path, name: str, text: str) -> str:
 
 @pytest.mark.parametrize("name", ["", "a b", "a.b c=\n[x]", "host (x)", "x" * 41, "µ", "a\n", "a/b", "$x$"])
 def test_names_that_cannot_be_shown_are_refused(name: str, tmp_path: Path) -> None:
-    file = write(tmp_path, "s.toml", f"name = {json.dumps(name)}\n")
+    file = write(tmp_path, "s.toml", f"kind = 'nmp'\nname = {json.dumps(name)}\n")
     with pytest.raises(RecnmpError, match="1 to 40 letters, digits and") as caught:
         load_system(file)
     assert str(caught.value).startswith(f"{file}: ")
@@ -34,11 +34,11 @@ def test_names_that_cannot_be_shown_are_refused(name: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("name", ["a", "x" * 40, "4x2.fifo-64_b+cache", "2"])
 def test_other_names_are_taken(name: str, tmp_path: Path) -> None:
-    assert load_system(write(tmp_path, f"{name}.toml", "")).name == name
+    assert load_system(write(tmp_path, f"{name}.toml", "kind = 'host'\n")).name == name
 
 
 def test_a_file_s_name_must_do_as_well(tmp_path: Path) -> None:
-    file = write(tmp_path, "my system (2).toml", "")
+    file = write(tmp_path, "my system (2).toml", "kind = 'nmp'\n")
     with pytest.raises(RecnmpError, match="a file without `name`"):
         load_system(file)
 
@@ -94,6 +94,7 @@ def test_two_files_of_one_name_are_refused_before_the_trace_is_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "d").mkdir()
-    files = [write(tmp_path, "x.toml", ""), write(tmp_path, "d/x.toml", "[memory]\ndimms = 1\n")]
+    texts = {"x.toml": "kind = 'nmp'\n", "d/x.toml": "kind = 'nmp'\n[memory]\ndimms = 1\n"}
+    files = [write(tmp_path, name, text) for name, text in texts.items()]
     assert main(["simulate", str(tmp_path / "none.npz"), "--system", *files]) == 2
     assert "systems have the same name" in capsys.readouterr().err

@@ -12,6 +12,7 @@ from shutil import get_terminal_size
 
 from tqdm import tqdm
 
+from ..errors import RecnmpError
 from ..progress import Progress
 from ..replacing import replacing
 from ..result import FIGURE_MARK, Comparison, refuse_foreign
@@ -64,11 +65,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Simulate, print the table, and write result.json and summary.png."""
     names = args.systems or ["recnmp-base"]
-    for option, key in (("seed", "placement.seed"), ("mode", "run.mode")):
-        value = getattr(args, option)
-        if value is not None:
-            args.settings.insert(0, f"{key}={value}")
     systems, host = chosen_systems(args, names, args.baseline)
+    if args.values != "none" and not any(system.kind == "nmp" for system in systems):
+        raise RecnmpError(
+            f"--values {args.values}: no system of this run has near-memory units that add them up; "
+            "name one with --system, or leave it out"
+        )
     every_system = with_baselines(systems, host)[0]
     trace = Path(args.trace)
     workload = Workload.load(trace)

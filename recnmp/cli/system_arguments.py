@@ -1,4 +1,7 @@
-"""The options that choose a system, shared by `simulate` and `config`: --memory, --config, --set, --seed."""
+"""The options that choose a system, shared by `simulate` and `config`: --memory, --config, --set.
+
+--seed and --mode of `simulate` are settings too, by a short name.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,7 @@ from ..errors import RecnmpError
 
 BASELINE = HOST
 OWN_SECTIONS = ("host", "energy")  # of a baseline; all else is its system's (D14)
+SHORT = {"seed": "placement.seed", "mode": "run.mode"}  # option -> the key that it sets
 BaselineOf = Callable[[SystemConfig], SystemConfig]
 
 
@@ -60,7 +64,13 @@ def chosen_systems(
     own_name = str(_baseline_layer(baseline).values["name"])
     # of preset files under their own name and under that of the file
     known = [*names, *(str(system_layer(name).values["name"]) for name in names), baseline, own_name]
-    settings = [parse_setting(words, dict.fromkeys(known)) for words in args.settings]
+    # the short ones first: what --set says goes over them
+    settings = [
+        parse_setting(f"{SHORT[option]}={value}", (), f"--{option} {value}")
+        for option in SHORT
+        if (value := getattr(args, option, None)) is not None
+    ]
+    settings += [parse_setting(words, dict.fromkeys(known)) for words in args.settings]
     for setting in settings:
         of_baseline = setting.system in (baseline, own_name) and baseline not in names
         if of_baseline and setting.path[0] not in OWN_SECTIONS:

@@ -103,6 +103,8 @@ def system_layer(name: str) -> Layer:
     """The lowest layer of a system: a preset by name, or a file when the name ends in `.toml`."""
     if name.endswith(".toml"):
         layer = read_layer(name)
+        if "kind" not in layer.values:
+            raise RecnmpError(f'{name}: no `kind`: a system file says kind = "nmp" or kind = "host"')
         return Layer({"name": Path(name).stem, **layer.values}, layer.source, layer.text)
     if name not in preset_names():
         known = preset_names()
@@ -141,15 +143,16 @@ def overlay_layer(path: str | Path) -> Layer:
     return layer
 
 
-def parse_setting(words: str, systems: Iterable[str]) -> Setting:
+def parse_setting(words: str, systems: Iterable[str], source: str = "") -> Setting:
     """Read `[SYSTEM.]section.key=value`; the value has TOML syntax, a bare word is a string.
 
     Args:
         words: what was given after --set.
         systems: names that may stand in front. `host.read_queue` is section host; the system of that
             name is meant when a section follows: `host.host.read_queue`.
+        source: what an error calls it, if it was not given after --set.
     """
-    source = f"--set {clipped(words)}"
+    source = source or f"--set {clipped(words)}"
     if not words.isprintable():
         raise RecnmpError(f"{source}: has characters that cannot be printed, such as a new line")
     key, equals, value = words.partition("=")
