@@ -135,8 +135,14 @@ def test_bad_input_is_one_line_and_leaves_nothing(
             ["--mode", "stream", "--set", "nmp.rank_cache_bytes=8K", "--set", "nmp.rank_cache_flush=batch"],
             "preset recnmp-base + --mode stream + --set nmp.rank_cache_bytes=8K + ",
         ),
-        (["--system", "host", "--values", "hash"], "--values hash: no system of this run has near-memory units"),
-        (["--system", "host", "host-llc", "--values", "no.npy"], "--values no.npy: no system of this run has"),
+        (
+            ["--system", "host", "--values", "hash"],
+            "--values hash: no system of this run has near-memory units",
+        ),
+        (
+            ["--system", "host", "host-llc", "--values", "no.npy"],
+            "--values no.npy: no system of this run has",
+        ),
     ],
 )
 def test_errors_name_the_option_that_was_typed(
