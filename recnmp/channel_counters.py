@@ -30,6 +30,8 @@ _PER_RANK_CACHE = {
     "cache_bypasses": "cache_bypasses",
     "cache_fills": "cache_fills",
 }
+# what a line of a lookup may meet, by the kernel's names
+_MET = ("cache_hits", "cache_secondary_hits", "cache_misses", "cache_bypasses")
 
 
 def traffic_counters(kernel: Channel) -> dict[str, int]:
@@ -57,6 +59,9 @@ def channel_counters(kernel: Channel, end: int) -> dict[str, int]:
         "turnarounds": channel["turnarounds"],
         "fp_adds": dimms["tree_adds"],
     }
+    # without a RankCache all are bypasses; the reads of other programs are none of these
+    met = [RANK_COUNTERS.index(name) for name in _MET]
+    counted |= per_rank("lookup_lines", by_rank[:, met].sum(axis=1))
     cached = _PER_RANK_CACHE if kernel.ranks.cache is not None else {}
     for name, kernel_name in (_PER_RANK | cached).items():
         counted |= per_rank(name, by_rank[:, RANK_COUNTERS.index(kernel_name)])

@@ -122,6 +122,9 @@ COUNTERS = {
         Counter("host_lines", "bursts", "nmp", False, "64-byte lines of such reads that crossed the channel"),
         Counter("turnarounds", "turnarounds", "nmp", False, "changes of direction or DIMM on the bus (D2)"),
         Counter("mispredictions", "instructions", "nmp", True, "command-presence bits that were wrong (D3)"),
+        Counter(
+            "lookup_lines", "lines", "nmp", True, "lines of lookups, each once for each lookup that it is for"
+        ),
         Counter("cache_hits", "lines", "nmp", True, "lines that the RankCache has"),
         Counter("cache_secondary_hits", "lines", "nmp", True, "lines that the RankCache awaits: merged (D5)"),
         Counter("cache_misses", "lines", "nmp", True, "lines that it has not, and takes when they are read"),
@@ -293,9 +296,9 @@ def hit_rate(counters: Mapping[str, int]) -> float | None:
 
 
 def lines_by_rank(counters: Mapping[str, int]) -> list[int]:
-    """Lines that each rank delivered, in rank order: read from its DRAM, or hit in its RankCache."""
-    parts = (by_rank(counters, name) for name in ("rd", *_CACHE_HITS))
-    return [sum(rank) for rank in zip(*(part for part in parts if part), strict=True)]
+    """Lines that each rank delivered for lookups, in rank order: read from its DRAM, or hit in its RankCache."""
+    # near memory, a rank's reads are also those of other programs; a host has no others
+    return by_rank(counters, "lookup_lines") or by_rank(counters, "rd")
 
 
 def hit_rates(counters: Mapping[str, int]) -> list[float | None]:

@@ -43,10 +43,12 @@ class TimelineWindow:
         self._tables = list(tables)
         self._first, self._last = first, last
         # a command before the window may still show in it: its data, or a refresh
-        self._lead = first - max(timing.nCL + timing.nBL, timing.nRFC)
+        self._data_clocks = timing.nCL + timing.nBL
+        self._lead = first - max(self._data_clocks, timing.nRFC)
         self._parts: dict[str, list[Int64s]] = {name: [] for name in self.COLUMNS_OF}
         self._before: dict[int, Int64s] = {}  # by channel: the commands before that rows are open by
         self._books: dict[int, PacketBooks] = {}
+        self._end = 0  # of the run, as far as it is known
 
     def wants_logs(self, clock: int) -> bool:
         """Nothing that is offered after the window happens in it."""
@@ -56,6 +58,7 @@ class TimelineWindow:
         """Keep what falls into the window."""
         ended = self._books.setdefault(channel, PacketBooks()).sent(packets, logs)
         config, crossed = ended[:, _AT["config_clk"]], ended[:, _AT["crossed_clk"]]
+        self._end = max(self._end, int(crossed.max(initial=0)))
         names = self.COLUMNS_OF["packets"][1:]
         self._keep(
             "packets",
@@ -79,7 +82,11 @@ class TimelineWindow:
         self._commands(channel, bursts)
 
     def data(self) -> dict[str, Any]:
-        """The system's shape and the rows of the window, for recnmp.analysis.timeline."""
+        """The system's shape and the rows of the window, for recnmp.analysis.timeline.
+
+        `last`: the window's end, or the run's if it ended before: the clock after the last command, at which all
+        data and results had crossed.
+        """
         config = self._config
         timing, devices = config.dram.timings(), config.dram.devices()
         rows = {
@@ -96,7 +103,7 @@ class TimelineWindow:
             "kind": config.kind,
             "tables": self._tables,
             "first": self._first,
-            "last": self._last,
+            "last": min(self._last, self._end),
             "channels": config.memory.channels,
             "ranks": config.memory.ranks,
             "ranks_per_dimm": config.memory.ranks_per_dimm,
@@ -124,6 +131,9 @@ class TimelineWindow:
 
     def _commands(self, channel: int, commands: Int64s) -> None:
         """Commands [m, 7] in order of issue: of those before the window only what tells which rows are open."""
+        # clocks over which a command is seen: a RD until its datum is there
+        length = np.where(commands[:, 6] >= 0, self._data_clocks, 1)
+        self._end = max(self._end, int((commands[:, 0] + length).max(initial=0)))
         early = commands[:, 0] < self._lead
         if early.any():
             before = np.concatenate([self._before.get(channel, commands[:0]), commands[early]])

@@ -224,6 +224,11 @@ def test_a_run_without_traffic_stands_beside_one_with() -> None:
     alone = compare([system.without_traffic()], workload, "small").as_json()["runs"][1]
     for key in ("clocks", "counters", "batch_latency_clocks"):
         assert alone[key] == quiet[key]
+    # lookups are as even over the ranks as without: the host's reads are none of theirs
+    lines = [quiet["counters"][f"rd[{rank}]"] for rank in range(4)]
+    assert [busy["counters"][f"lookup_lines[{rank}]"] for rank in range(4)] == lines
+    assert busy["counters"]["rd"] > sum(lines) == len(ids) * 2
+    assert busy["load_imbalance"]["run"] == pytest.approx(max(lines) * 4 / sum(lines), rel=1e-12)
     table = render(document)
     assert "slowdown by host reads" in table
     assert "the baseline has none" in table

@@ -254,6 +254,27 @@ def test_a_timeline_of_all_holds_every_event(words: list[str], tmp_path: Path) -
             assert len(ends) == 2 * counters["packets"]
 
 
+@pytest.mark.parametrize("mode", ["closed", "stream"])
+def test_nothing_is_drawn_after_the_end_of_the_run(mode: str, tmp_path: Path) -> None:
+    """Rows that are open at the end are drawn up to it, and a window beyond it is empty."""
+    path = tmp_path / "t.json"
+    words = ["--timeline", str(path), "--memory", "1x2", "--mode", mode, "--window"]
+    runs = run(tmp_path, *words, "0..100000", batches=2)
+    _, tracks, ends = slices_of(path)
+    check_window(tracks, ends, 0, 100_000)
+    for name, each in runs.items():
+        mine = [piece for key, slices in tracks.items() if key[0].startswith(name) for piece in slices]
+        assert max(piece["ts"] + piece["dur"] for piece in mine) == each["clocks"]
+        rows = [piece for piece in mine if piece["name"].startswith("row")]
+        assert max(piece["ts"] + piece["dur"] for piece in rows) == each["clocks"]
+    beyond = max(each["clocks"] for each in runs.values())
+    for window in (f"{beyond}..{beyond + 1}", f"{beyond + 1000}..{beyond + 1010}"):
+        run(tmp_path, *words, window, batches=2)
+        _, tracks, ends = slices_of(path)
+        assert not tracks
+        assert not ends
+
+
 def test_a_window_is_a_piece_of_the_whole(tmp_path: Path) -> None:
     """What a window shows is what the whole shows there, rows that were opened before it included."""
     first, last = 1700, 2300

@@ -16,7 +16,7 @@ cdef inline int64_t credit_from(RankNmp ranks, int r) noexcept nogil:
 
     NEVER + 1 where that is not known yet.
     """
-    return ranks.fifo[r, ranks.rank[r].fifo_tail].popped + 1
+    return ranks.fifo[r * ranks.fifo_depth + ranks.rank[r].fifo_tail].popped + 1
 
 
 cdef inline int64_t next_credit(RankNmp ranks, int whose, int64_t clk) noexcept nogil:

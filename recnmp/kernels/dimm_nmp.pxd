@@ -16,6 +16,7 @@ cdef class DimmNmp:
     cdef readonly RankNmp ranks
     cdef int64_t tree_clocks, divider
     cdef Dimm[::1] dimm
+    cdef int results  # packets in DIMMs whose results are ready, or will be on a known clock
     cdef int64_t[::1] counters
 
     cdef int step_dimm(self, int d, int64_t* packet_of, int64_t clk) noexcept nogil

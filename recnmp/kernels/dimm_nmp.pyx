@@ -62,6 +62,7 @@ cdef class DimmNmp:
         cdef int g, ready = 0
         for g in range(self.groups):
             if sent >> g & 1:
+                self.results -= self.dimm[d].ready[g] < NEVER
                 self.dimm[d].ready[g] = NEVER
         self.step_dimm(d, &packet_of[0], clk)
         for g in range(self.groups):
@@ -107,9 +108,10 @@ cdef class DimmNmp:
                 if inputs:
                     dimm.present[start] |= 1 << tag
                     bursts += width
-                    self.counters[TREE_ADDS] += (inputs - 1) * self.ranks.form[first, start].dim
+                    self.counters[TREE_ADDS] += (inputs - 1) * self.ranks.form[first * GROUPS + start].dim
             self.counters[TREE_BURSTS] += bursts
             dimm.tree_free = clk + bursts * self.divider
+            self.results += 1
             dimm.ready[start] = clk + (self.tree_clocks + 1) * self.divider
             for r in range(first, first + self.ranks_per_dimm):
                 self.ranks.clear_done(r, start, clk)
@@ -118,4 +120,4 @@ cdef class DimmNmp:
 
     cdef int width(self, int d, int group) noexcept nogil:
         """Element groups of the group's vectors."""
-        return (self.ranks.form[d * self.ranks_per_dimm, group].dim + 15) // 16
+        return (self.ranks.form[d * self.ranks_per_dimm * GROUPS + group].dim + 15) // 16

@@ -120,6 +120,8 @@ cdef class HostBus:
         cdef int d, g, best = -1
         cdef bint stays, best_stays = False
         cdef int64_t ready
+        if self.dimms.results == 0:
+            return -1
         for d in range(self.dimms.dimms):
             stays = d == self.last_user
             for g in range(self.groups):
@@ -155,6 +157,7 @@ cdef class HostBus:
                     self.n_bursts += 1
                 sent += 1
         self.dimms.dimm[d].ready[group] = NEVER
+        self.dimms.results -= 1
         self.counters[RESULT_BURSTS] += sent
         self.bus_end = clk + sent * self.burst_clocks
         self.last_crossed = max(self.last_crossed, self.bus_end)

@@ -140,9 +140,8 @@ cdef inline void lay(OperandPath operands, int r, int place, int line, int64_t v
         entries[before].next_offering = place
 
 
-cdef inline void take_oldest(OperandPath operands, int r, int64_t clk) noexcept nogil:
+cdef inline void take_oldest(OperandPath operands, int r, Path* path, int64_t clk) noexcept nogil:
     """Take the oldest offered operand, if the register takes one in clk."""
-    cdef Path* path = &operands.path[r]
     cdef Coming* coming = operands.coming + r * operands.ring
     cdef Coming* first
     cdef Entry* entry

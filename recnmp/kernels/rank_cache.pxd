@@ -75,9 +75,8 @@ cdef inline void bring(RankCache cache, int r, int slot, int64_t clk) noexcept n
     port.waiting = kept
 
 
-cdef inline void look_up(RankCache cache, CacheSets sets, int r, int64_t clk) noexcept nogil:
+cdef inline void look_up(RankCache cache, CacheSets sets, int r, Port* port, int64_t clk) noexcept nogil:
     """Probe the first unprobed line of the oldest entry that has one; others see its state on the next clock."""
-    cdef Port* port = &cache.port[r]
     cdef int size = cache.window.entries.size
     cdef int place = cache.unprobed[r * size + port.unprobed_head]
     cdef Entry* entry = cache.window.entries.entry + r * size + place
@@ -121,30 +120,31 @@ cdef inline void look_up(RankCache cache, CacheSets sets, int r, int64_t clk) no
         port.unprobed_head = port.unprobed_head + 1 if port.unprobed_head + 1 < size else 0
         port.unprobed_count -= 1
         if entry.wanted == 0:
-            settle(cache.window, r, entry)
+            settle(&cache.window.window[r], entry)
 
 
-cdef inline void use_port(RankCache cache, int r, int64_t clk) noexcept nogil:
+cdef inline void use_port(RankCache cache, int r, Port* port, Path* path, int64_t clk) noexcept nogil:
     """The port's access in clk: a fill, else a probe."""
-    cdef Path* path = &cache.operands.path[r]
     cdef Fill* first
     fill_before(cache, r, clk)
     first = cache.operands.fill + r * cache.operands.ring + path.fill_head
     if path.fill_count and first.clk == clk:
         fill_before(cache, r, clk + 1)
-        if cache.port[r].waiting:
+        if port.waiting:
             bring(cache, r, first.slot, clk)
-    elif cache.port[r].unprobed_count:
-        look_up(cache, <CacheSets>cache.cache[r], r, clk)
+    elif port.unprobed_count:
+        look_up(cache, <CacheSets>cache.cache[r], r, port, clk)
 
 
-cdef inline int64_t next_access(RankCache cache, int r, int64_t clk) noexcept nogil:
+cdef inline int64_t next_access(
+    RankCache cache, int r, const Port* port, const Path* path, int64_t clk
+) noexcept nogil:
     """The next clock after clk on which the port has something to do that anyone could see.
 
     A fill for which no line waits is none: it is made up for before the next probe, which finds it in time.
     """
-    if cache.port[r].unprobed_count:
+    if port.unprobed_count:
         return clk + 1
-    if cache.port[r].waiting and cache.operands.path[r].fill_count:
-        return cache.operands.fill[r * cache.operands.ring + cache.operands.path[r].fill_head].clk
+    if port.waiting and path.fill_count:
+        return cache.operands.fill[r * cache.operands.ring + path.fill_head].clk
     return NEVER

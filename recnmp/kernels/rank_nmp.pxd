@@ -17,6 +17,7 @@ cdef struct Slot:
 
 cdef struct Rank:
     int64_t next_clk  # nothing can happen in this rank before
+    int64_t decode_clk  # nothing can be popped before
     int64_t clock  # first clock that it was not stepped for
     int64_t news  # first clock of a done bit that the DIMM does not know of, NEVER if there is none
     int32_t fifo_head, fifo_count
@@ -37,18 +38,18 @@ cdef class RankNmp:
     cdef bint watched
     cdef bint recount  # clocks are counted from the start of the next batch on
     cdef readonly int64_t pipeline
-    cdef Rank[::1] rank
-    cdef RowForm[:, ::1] form  # by rank and tag group: of the rows, from CONFIG
-    cdef Slot[:, ::1] fifo
+    cdef Rank* rank  # [rank]
+    cdef RowForm* form  # [rank * GROUPS + tag group]: of the rows, from CONFIG
+    cdef Slot* fifo  # [rank * fifo_depth + place]
+    cdef tuple kept
 
     cdef bint push(self, int r, Instruction* instruction, int64_t visible) noexcept nogil
     cdef bint run_rank(self, int r, int64_t clk, int64_t horizon, bint skip) noexcept nogil
-    cdef bint step_rank(self, int r, int64_t clk, bint skip) noexcept nogil
     cdef void clear_done(self, int r, int group, int64_t clk) noexcept nogil
     cdef void enter(self, int r, Instruction* instruction, int64_t clk) noexcept nogil
     cdef void enter_read(self, int r, Instruction* instruction, int64_t clk) noexcept nogil
-    cdef bint decode(self, int r, Slot* slot, int64_t clk) noexcept nogil
-    cdef int64_t decode_next(self, int r, bint popped, int64_t clk) noexcept nogil
-    cdef void settle(self, int r, int group) noexcept nogil
+    cdef bint decode(self, int r, Rank* rank, Slot* slot, int64_t clk) noexcept nogil
+    cdef int64_t next_decode(self, int r, const Rank* rank, bint popped, int64_t clk) noexcept nogil
+    cdef void settle(self, Rank* rank, int group) noexcept nogil
     cdef int head(self, int r) noexcept nogil
     cdef int64_t head_visible(self, int r) noexcept nogil

@@ -20,7 +20,7 @@ from libc.stdint cimport int64_t
 
 from .ddr_scheduler cimport schedule, want
 from .operand_path cimport Path, on_clock, take_oldest
-from .rank_cache cimport RankCache, await_probe, next_access, use_port
+from .rank_cache cimport Port, RankCache, await_probe, next_access, use_port
 from .rank_window cimport RankWindow, Window
 from .row_form cimport RowForm, row_form
 from .stalls cimport A_LOOKUP, ANOTHER, N_CAUSES, NOTHING, Stalls
@@ -59,13 +59,16 @@ cdef class RankNmp:
         self.fifo_depth = fifo_depth
         self.tags_per_group = tags_per_group
         self.pipeline = pipeline * window.operands.divider
-        self.rank = np.zeros(self.ranks, np.asarray(<Rank[:1]>_rank).dtype)
-        self.form = np.zeros((self.ranks, GROUPS), np.asarray(<RowForm[:1]>_form).dtype)
-        self.fifo = np.zeros((self.ranks, fifo_depth), np.asarray(<Slot[:1]>_slot).dtype)
+        cdef Rank[::1] rank = np.zeros(self.ranks, np.asarray(<Rank[:1]>_rank).dtype)
+        cdef RowForm[::1] form = np.zeros(self.ranks * GROUPS, np.asarray(<RowForm[:1]>_form).dtype)
+        cdef Slot[::1] fifo = np.zeros(self.ranks * fifo_depth, np.asarray(<Slot[:1]>_slot).dtype)
+        self.kept = (rank.base, form.base, fifo.base)
+        self.rank, self.form, self.fifo = &rank[0], &form[0], &fifo[0]
         for r in range(self.ranks):
             for g in range(fifo_depth):
-                self.fifo[r, g].popped = -1
+                fifo[r * fifo_depth + g].popped = -1
             self.rank[r].next_clk = window.window[r].look
+            self.rank[r].decode_clk = NEVER
             self.rank[r].news = NEVER
             for g in range(GROUPS):
                 self.rank[r].ended[g] = NEVER
@@ -116,7 +119,7 @@ cdef class RankNmp:
         the FIFO, and a bit a group whose done bit is visible on the next clock.
         """
         cdef int i, g, done = 0
-        cdef bint popped = self.step_rank(r, clk, False)
+        cdef bint popped = self.run_rank(r, clk, clk, False)
         for g in range(GROUPS):
             if clear >> g & 1:
                 self.clear_done(r, g, clk)
@@ -130,7 +133,7 @@ cdef class RankNmp:
     cdef bint push(self, int r, Instruction* instruction, int64_t visible) noexcept nogil:
         """An instruction crosses the bus: it is in the FIFO, visible on that clock. False if there is no room."""
         cdef Rank* rank = &self.rank[r]
-        cdef Slot* slot = &self.fifo[r, rank.fifo_tail]
+        cdef Slot* slot = &self.fifo[r * self.fifo_depth + rank.fifo_tail]
         if rank.fifo_count == self.fifo_depth:
             return False
         slot.instruction = instruction[0]
@@ -138,7 +141,9 @@ cdef class RankNmp:
         slot.popped = NEVER
         rank.fifo_tail = rank.fifo_tail + 1 if rank.fifo_tail + 1 < self.fifo_depth else 0
         rank.fifo_count += 1
-        rank.next_clk = min(rank.next_clk, on_clock(self.operands, max(rank.clock, visible)))
+        if rank.fifo_count == 1:  # else it is the head that the rank looks at
+            rank.decode_clk = on_clock(self.operands, max(rank.clock, visible))
+            rank.next_clk = min(rank.next_clk, rank.decode_clk)
         return True
 
     cdef void clear_done(self, int r, int group, int64_t clk) noexcept nogil:
@@ -146,63 +151,31 @@ cdef class RankNmp:
         rank.done[group] = NEVER
         rank.ended[group] = NEVER
         # a CONFIG may wait for it
-        rank.next_clk = min(rank.next_clk, on_clock(self.operands, max(rank.clock, clk + 1)))
+        rank.decode_clk = min(rank.decode_clk, on_clock(self.operands, max(rank.clock, clk + 1)))
+        rank.next_clk = min(rank.next_clk, rank.decode_clk)
 
     cdef bint run_rank(self, int r, int64_t clk, int64_t horizon, bint skip) noexcept nogil:
         """Step a rank in clk, and on all its clocks up to `horizon` that nobody else can bear on; True if an
         instruction left the FIFO."""
         cdef Rank* rank = &self.rank[r]
+        cdef Window* window = &self.window.window[r]
+        cdef Path* path = &self.operands.path[r]
+        cdef Port* port = &self.cache.port[r] if self.cached else NULL
+        cdef Slot* fifo = self.fifo + r * self.fifo_depth
         cdef bint popped = False
         while True:
-            popped |= self.step_rank(r, clk, skip)
+            popped |= step_rank(self, r, rank, window, path, port, &fifo[rank.fifo_head], clk, skip)
             clk = rank.next_clk
-            if clk > horizon or rank.fifo_count == 0 or not is_lookup(self.fifo[r, rank.fifo_head].instruction.opcode):
+            if clk > horizon or rank.fifo_count == 0 or not is_lookup(fifo[rank.fifo_head].instruction.opcode):
                 return popped
             if self.window.logging and not self.window.has_room():
                 return popped
-
-    cdef bint step_rank(self, int r, int64_t clk, bint skip) noexcept nogil:
-        """One clock; True if an instruction left the FIFO.
-
-        Who sees what stood at the clock's start goes first: scheduler, datapath, cache, decoder.
-        """
-        cdef Rank* rank = &self.rank[r]
-        cdef Window* window = &self.window.window[r]
-        cdef Path* path = &self.operands.path[r]
-        cdef Slot* slot = &self.fifo[r, rank.fifo_head]
-        cdef bint popped = False, unprobed = False
-        cdef int64_t soonest
-        if self.watched:
-            unprobed = self.cached and self.cache.port[r].unprobed_count > 0
-            self.stalls.begin(r, clk, self.head(r), self.head_visible(r))
-        if not skip or window.look <= clk:
-            window.look = schedule(self.window, r, clk)
-        if not self.operands.foreseen and (not skip or path.look <= clk):
-            take_oldest(self.operands, r, clk)
-        if self.cached and (not skip or self.cache.port[r].look <= clk):
-            use_port(self.cache, r, clk)
-        if path.finished != NONE:
-            rank.last_in[path.finished] = path.entered
-            rank.unfinished[path.finished] -= 1
-            self.settle(r, path.finished)
-            path.finished = NONE
-        if rank.fifo_count and slot.visible <= clk:
-            popped = self.decode(r, slot, clk)
-        soonest = min(self.decode_next(r, popped, clk), min(window.look, path.look))
-        if self.cached:
-            self.cache.port[r].look = next_access(self.cache, r, clk)
-            soonest = min(soonest, self.cache.port[r].look)
-        rank.next_clk = on_clock(self.operands, soonest)
-        rank.clock = clk + 1
-        if self.watched:
-            self.stalls.end(r, clk, popped or unprobed)
-        return popped
 
     cdef void enter(self, int r, Instruction* instruction, int64_t clk) noexcept nogil:
         """A LOOKUP takes a place in the window: its lines are unprobed, or wanted without a way."""
         cdef int line, bank = instruction.bankgroup * self.window.device.banks + instruction.bank
         cdef Entry* entry = take_entry(self.window.entries, r, instruction, bank)
-        lay_out(self.window.entries, entry, &self.form[r, instruction.group])
+        lay_out(self.window.entries, entry, &self.form[r * GROUPS + instruction.group])
         if self.cached and instruction.locality:
             await_probe(self.cache, r, entry - (self.window.entries.entry + r * self.window.entries.size))
             return
@@ -221,9 +194,8 @@ cdef class RankNmp:
         entry.parameter_line = entry.parameter_lines = 0
         want(self.window, r, entry, 1, clk)
 
-    cdef bint decode(self, int r, Slot* slot, int64_t clk) noexcept nogil:
+    cdef bint decode(self, int r, Rank* rank, Slot* slot, int64_t clk) noexcept nogil:
         """Pop the FIFO's head, visible in clk, if it may go in this clock."""
-        cdef Rank* rank = &self.rank[r]
         cdef Instruction* head = &slot.instruction
         cdef int group = head.group
         if is_lookup(head.opcode):
@@ -239,11 +211,11 @@ cdef class RankNmp:
         elif head.opcode == CONFIG:
             if rank.done[group] <= clk:
                 return False
-            self.form[r, group] = row_form(head.dtype, head.layout, head.dim)
+            self.form[r * GROUPS + group] = row_form(head.dtype, head.layout, head.dim)
             rank.valid &= ~(((1 << self.tags_per_group) - 1) << (group * self.tags_per_group))
         else:
             rank.ended[group] = clk
-            self.settle(r, group)
+            self.settle(rank, group)
         if self.watched and head.opcode != HOST_READ:
             self.stalls.account[r].over = head.closing
         slot.popped = clk
@@ -256,16 +228,15 @@ cdef class RankNmp:
         cdef Rank* rank = &self.rank[r]
         if rank.fifo_count == 0:
             return NOTHING
-        return A_LOOKUP if self.fifo[r, rank.fifo_head].instruction.opcode >= HOST_READ else ANOTHER
+        return A_LOOKUP if self.fifo[r * self.fifo_depth + rank.fifo_head].instruction.opcode >= HOST_READ else ANOTHER
 
     cdef int64_t head_visible(self, int r) noexcept nogil:
         cdef Rank* rank = &self.rank[r]
-        return self.fifo[r, rank.fifo_head].visible if rank.fifo_count else NEVER
+        return self.fifo[r * self.fifo_depth + rank.fifo_head].visible if rank.fifo_count else NEVER
 
-    cdef int64_t decode_next(self, int r, bint popped, int64_t clk) noexcept nogil:
+    cdef int64_t next_decode(self, int r, const Rank* rank, bint popped, int64_t clk) noexcept nogil:
         """The next clock on which something could be popped, as far as this rank knows; popped: one was in clk."""
-        cdef Rank* rank = &self.rank[r]
-        cdef Slot* slot = &self.fifo[r, rank.fifo_head]
+        cdef Slot* slot = &self.fifo[r * self.fifo_depth + rank.fifo_head]
         if rank.fifo_count == 0:
             return NEVER
         if slot.instruction.opcode >= HOST_READ and not has_room(self.window.entries, r, clk + 1):
@@ -276,11 +247,50 @@ cdef class RankNmp:
             return clk + 1
         return NEVER  # a CONFIG that was not popped: the DIMM's clearing of done will wake it
 
-    cdef void settle(self, int r, int group) noexcept nogil:
+    cdef void settle(self, Rank* rank, int group) noexcept nogil:
         """Set the clock of the done bit once END was popped and all operands of every LOOKUP are taken."""
-        cdef Rank* rank = &self.rank[r]
         cdef int64_t summed = rank.last_in[group] + self.pipeline
         if rank.ended[group] == NEVER or rank.unfinished[group]:
             return
         rank.done[group] = max(summed, rank.ended[group] + 1)
         rank.news = min(rank.news, rank.done[group])
+
+
+cdef inline bint step_rank(
+    RankNmp ranks, int r, Rank* rank, Window* window, Path* path, Port* port, Slot* head, int64_t clk, bint skip
+) noexcept nogil:
+    """One clock; True if an instruction left the FIFO. port: NULL if there is no cache.
+
+    Who sees what stood at the clock's start goes first: scheduler, datapath, cache, decoder.
+    """
+    cdef bint popped = False, unprobed = False, finished
+    cdef int64_t soonest
+    if ranks.watched:
+        unprobed = port != NULL and port.unprobed_count > 0
+        ranks.stalls.begin(r, clk, ranks.head(r), ranks.head_visible(r))
+    if not skip or window.look <= clk:
+        window.look = schedule(ranks.window, r, window, clk)
+    if not ranks.operands.foreseen and (not skip or path.look <= clk):
+        take_oldest(ranks.operands, r, path, clk)
+    if port != NULL and (not skip or port.look <= clk):
+        use_port(ranks.cache, r, port, path, clk)
+    finished = path.finished != NONE
+    if finished:
+        rank.last_in[path.finished] = path.entered
+        rank.unfinished[path.finished] -= 1
+        ranks.settle(rank, path.finished)
+        path.finished = NONE
+    if rank.fifo_count and head.visible <= clk and (not skip or rank.decode_clk <= clk):
+        popped = ranks.decode(r, rank, head, clk)
+    # a known clock stays, unless something was decoded or an entry given back
+    if finished or rank.decode_clk <= clk or rank.decode_clk == NEVER:
+        rank.decode_clk = ranks.next_decode(r, rank, popped, clk)
+    soonest = min(rank.decode_clk, min(window.look, path.look))
+    if port != NULL:
+        port.look = next_access(ranks.cache, r, port, path, clk)
+        soonest = min(soonest, port.look)
+    rank.next_clk = on_clock(ranks.operands, soonest)
+    rank.clock = clk + 1
+    if ranks.watched:
+        ranks.stalls.end(r, clk, popped or unprobed)
+    return popped

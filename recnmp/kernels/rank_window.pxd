@@ -21,6 +21,12 @@ cdef struct Bank:
     int32_t owner  # entry for which the open row was activated and that may still want it
 
 cdef struct Window:
+    Bank* bank  # of this rank, as all of the next: [bank]
+    Entry* entry  # [place]
+    int64_t* counters
+    int64_t* by_rank  # the device's first legal clocks: [command]
+    int64_t* by_bank  # [bank * N_COMMANDS + command]
+    int32_t* open_row  # [bank]
     int64_t look  # the scheduler can do nothing before
     int64_t refresh_due
     uint64_t reads, activates, precharges  # a bit a bank: which command its candidate needs
@@ -38,10 +44,7 @@ cdef class RankWindow:
     cdef HostTraffic traffic  # whose host buffers lines of HOST_READs go into; None: there is none
     cdef int64_t n_refi
     cdef int banks  # of a rank
-    cdef int64_t* by_rank  # the device's clocks and rows, kept alive by it
-    cdef int64_t* by_group
-    cdef int64_t* by_bank
-    cdef int32_t* open_row
+    cdef int64_t* by_group  # the device's, kept alive by it
     cdef Gaps gaps[ISSUED]
     cdef Window* window  # [rank]
     cdef Bank* bank  # [rank * banks + bank]

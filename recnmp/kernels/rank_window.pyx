@@ -8,17 +8,16 @@ cimport cython
 
 import numpy as np
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
 
-from .dram cimport ACT, RD, Device, issue
+from .dram cimport ACT, N_COMMANDS, RD, Device, issue
 from .local_bus cimport find_gaps
 from .operand_path cimport OperandPath
 from .vocabulary cimport NEVER, LoggedCommand
 from .vocabulary import command_dtype
-from .window_entries cimport NONE, Entry, column_of
+from .window_entries cimport NONE, Entry, column_of, counters_of
 
 cdef Bank _bank[1]
-cdef Window _window[1]
 
 
 @cython.final
@@ -46,21 +45,26 @@ cdef class RankWindow:
         self.entries = operands.entries
         self.n_refi = n_refi
         self.shared_bus = shared_bus
-        self.by_rank, self.by_group, self.by_bank = &device.by_rank[0], &device.by_group[0], &device.by_bank[0]
-        self.open_row = &device.open_row[0]
+        self.by_group = &device.by_group[0]
         find_gaps(device, self.gaps)
-        cdef Window[::1] window = np.zeros(self.ranks, np.asarray(<Window[:1]>_window).dtype)
+        cdef uint8_t[::1] window = np.zeros(self.ranks * sizeof(Window), np.uint8)
         cdef Bank[::1] bank = np.full(self.ranks * self.banks, NONE, np.asarray(<Bank[:1]>_bank).dtype)
         self.kept = (window.base, bank.base)
-        self.window, self.bank = &window[0], &bank[0]
+        self.window, self.bank = <Window*>&window[0], &bank[0]
         self.bus_taken = np.full(self.ranks // ranks_per_dimm, -1, np.int64)
         self.turn = np.zeros(self.ranks // ranks_per_dimm, np.int32)
         self.log_to(False, 0, 0)
         for r in range(self.ranks):
+            self.window[r].bank = &bank[r * self.banks]
+            self.window[r].entry = self.entries.entry + r * self.entries.size
+            self.window[r].counters = counters_of(self.entries, r)
+            self.window[r].by_rank = &device.by_rank[r * N_COMMANDS]
+            self.window[r].by_bank = &device.by_bank[r * self.banks * N_COMMANDS]
+            self.window[r].open_row = &device.open_row[r * self.banks]
             self.window[r].refresh_due = n_refi + r * stagger if n_refi else NEVER
             self.window[r].look = self.window[r].refresh_due
             for i in range(ISSUED):
-                window[r].issued[i] = -NEVER
+                self.window[r].issued[i] = -NEVER
             self.window[r].read_look = self.window[r].activate_look = self.window[r].precharge_look = NEVER
             for i in range(self.banks):
                 bank[r * self.banks + i].group = r * device.bankgroups + i // device.banks

@@ -161,11 +161,11 @@ cdef class Stalls:
                 oldest = place
         b = entry[oldest].bank
         command = RD
-        if self.window.open_row[r * self.window.banks + b] == CLOSED:
+        if window.open_row[b] == CLOSED:
             command = ACT
-        elif self.window.open_row[r * self.window.banks + b] != entry[oldest].instruction.row:
+        elif window.open_row[b] != entry[oldest].instruction.row:
             return BANK_TIMING
-        by_bank = self.window.by_bank[(r * self.window.banks + b) * N_COMMANDS + command]
+        by_bank = window.by_bank[b * N_COMMANDS + command]
         others = max(
             rank_earliest(self.window.device, command, r), self.window.by_group[bank[b].group * N_COMMANDS + command]
         )
